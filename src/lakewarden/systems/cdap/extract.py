@@ -1,7 +1,7 @@
-"""A running CDAP, read over its REST API.
+"""Reads a running CDAP over its REST API.
 
-Its API lists roles, but neither users nor groups, nor who holds a role. So whom to ask about is
-given by the caller; the principals that namespaces run as are asked about, too.
+Its API lists roles, but neither users nor groups, nor the members of a role. So the caller passes
+the principals to query; the principals that namespaces run as are queried, too.
 
 SOURCE: cdap reference 1.2, 4.3 to 4.8.
 """
@@ -26,7 +26,7 @@ _LISTS: Final = {
     "securekeys": "securekeys",
     "profiles": "profiles",
 }
-"""What is listed in a namespace, and where."""
+"""The kinds of objects listed in a namespace, and their paths."""
 
 _SECURITY: Final = "/v3/security/authorization"
 
@@ -39,7 +39,7 @@ _NOTES: Final = (
 
 
 def walk(original: Original, export: Export, principals: Iterable[Principal]) -> None:
-    """Reads every namespace that the caller is shown, the roles, and what the principals hold."""
+    """Reads every visible namespace, the roles, and the privileges of the principals."""
     for text in _NOTES:
         export.note(text)
     reply = original.get("/v3/namespaces")
@@ -83,7 +83,7 @@ def _namespace(original: Original, export: Export, namespace: str) -> None:
 def _with_configuration(
     original: Original, export: Export, name: str, item: dict[str, Any]
 ) -> dict[str, Any]:
-    """A namespace with its configuration, which a list may leave out and withhold."""
+    """A namespace with its configuration, which a list may omit or withhold."""
     path = f"/v3/namespaces/{segment(name, '/v3/namespaces')}"
     for _, reply in _exported(original, path) if "config" not in item else ():
         if not isinstance(reply, dict):

@@ -1,4 +1,4 @@
-"""The realm that CDAP has in a fresh database, its administrators, and its master user."""
+"""The realm of CDAP in a new database, its administrators, and its master user."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Replies of CDAP's REST API, kept in files (see `lakewarden.pipeline.ingest.exchange`).
+"""Replies of CDAP's REST API, stored in files (see `lakewarden.pipeline.ingest.exchange`).
 
-Read are namespaces, artifacts, applications with their programs, datasets, modules, types,
-streams, secure keys and profiles, the roles, who holds them, and what each user, group and
-role was granted; members of groups come from the identity provider's replies.
+Reads namespaces, artifacts, applications with their programs, datasets, modules, types, streams,
+secure keys and profiles, the roles, their members, and the grants of each user, group and role;
+members of groups come from the identity provider's replies.
 
-AMBIGUOUS: the list of a user's or group's privileges has those of its own roles too, and nothing
-tells them apart. What a role of it holds is taken to be the role's alone, which can only narrow
+AMBIGUOUS: the list of a user's or group's privileges includes those of its roles, and nothing
+distinguishes them. A privilege that one of its roles holds counts as the role's alone, which can
+only narrow when the role is removed later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
 when the role is removed later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
 """
 
@@ -70,10 +71,10 @@ _LISTED: Final[Mapping[tuple[str, ...], str]] = {
     ("profiles",): "profile",
     ("streams",): "stream",
 }
-"""What is listed in a namespace: end of the path → type."""
+"""The kinds of objects listed in a namespace: end of the path → type."""
 
 _MEANINGLESS: Final = frozenset({"metadata", "preferences", "schedules", "versions"})
-"""Words of replies that mean nothing for authorization."""
+"""Path words of replies that do not matter for authorization."""
 
 _KINDS: Final = (USER, GROUP, ROLE)
 
@@ -104,7 +105,7 @@ class CdapFile:
 
 
 def _with_statements(rows: DataFrame) -> DataFrame:
-    """The rows, single privileges put together: a statement for each holder and scope."""
+    """The rows, with single privileges combined: one statement for each holder and scope."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     others = rows.filter(F.col("table") != _PRIVILEGES)
@@ -166,7 +167,7 @@ def _few_with_statements(all_rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _statement_rows(groups: Batches) -> Batches:
-    """Statements of grouped privileges; runs where the tasks run."""
+    """Statements of grouped privileges; it runs in tasks."""
     for batch in groups:
         yield from batches(_statement(*cells) for cells in _row_values(batch))
 
@@ -187,7 +188,7 @@ def _statement(kind: str, name: str, key: str, text: str, actions: list[str], pl
 
 
 def rows(exchange: Exchange, _: System) -> Iterator[Row]:
-    """What one reply says. Raises `BadInput` for a malformed reply and an unknown path."""
+    """The rows of one reply. Raises `BadInput` for a malformed reply and an unknown path."""
     match exchange.segments:
         case ("v3", "namespaces"):
             for item in exchange.objects():
@@ -209,7 +210,7 @@ def _ignored_kind(kind: str) -> Row:
 
 
 def _placed_entity(type: str, name: str) -> Iterator[Row]:
-    """An entity and its place."""
+    """An entity and its parent."""
     try:
         entity = cdap.parse(type, name)
     except BadInput as error:
@@ -260,7 +261,7 @@ def _inside(exchange: Exchange, namespace: str, inside: tuple[str, ...]) -> Iter
 
 
 def _artifacts(exchange: Exchange, namespace: str) -> Iterator[Row]:
-    """Artifacts of the namespace, and those of the system that every list shows."""
+    """Artifacts of the namespace, and those of the system, which every list shows."""
     single = isinstance(exchange.reply, Mapping)
     for item in [exchange.section()] if single else exchange.objects():
         scope = item.text("scope", "USER")
@@ -319,7 +320,7 @@ def _holder(exchange: Exchange, segment: str, name: str) -> Principal:
 
 
 def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
-    """One action on one entity or pattern; `ALL`, of release 3.4, is the four."""
+    """One action on one entity or pattern; `ALL`, of release 3.4, stands for the four."""
     action = item.text("action")
     if action not in (*_ACTIONS, _ALL):
         expected = ", ".join(_ACTIONS)

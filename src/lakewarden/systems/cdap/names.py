@@ -1,7 +1,7 @@
-"""How CDAP spells names: `namespace.name`, and wildcards where something is granted.
+"""CDAP's spelling of names: `namespace.name`, and wildcards in grants.
 
-A full id has the type in front (`dataset:sales.orders`); a canonical name is the id
-without it. Type words are read in any case, names in their own.
+A full id has the type in front (`dataset:sales.orders`); a canonical name is the id without it.
+Type words are case-insensitive, names are case-sensitive.
 
     instance, namespace                         name
     system_service                              name, which may hold dots
@@ -11,13 +11,13 @@ without it. Type words are read in any case, names in their own.
     dataset, dataset_module, dataset_type       ns.name, where the name may hold dots
     program                                     ns.app.type.name, of which type.name is one part
 
-Versions are no part of a name. Other types have no privileges of their own; asking for one
-is refused with the type that is checked instead. Wildcards stand in a `Pattern` only,
-never in an entity.
+Versions are not part of a name. Other types have no privileges of their own; a request for one is
+rejected with the type that is checked instead. Wildcards only occur in a `Pattern`, never in an
+entity.
 
 SOURCE: cdap reference 1.2, 3.2, 4.3; CDAP 5.1, classes EntityId and Authorizable.
-AMBIGUOUS: EntityId lets an artifact's name hold dots, Authorizable reads them as parts of
-a version. Such a name is refused, for its id would be ambiguous with one that has a version.
+AMBIGUOUS: EntityId allows dots in an artifact's name, Authorizable reads them as parts of a
+version. Such a name is rejected, because its id would be ambiguous with one that has a version.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from lakewarden.names.canonical import WORD, check_text, escaped, lower_word, qu
 from lakewarden.names.identities import Identities, Look
 
 Pattern: TypeAlias = Matching
-"""A type and the parts of a name, any of which may hold `*` and `?`; an anchor of grants.
+"""A type and the parts of a name, any of which may contain `*` and `?`; an anchor of grants.
 
-One class with the kernel's, which gives it its meaning. A wildcard in a program's type
-and the part `*` alone are allowed only here.
+It is the kernel's class, which defines its meaning. A wildcard in a program's type, and the part
+`*` alone, are only allowed here.
 """
 
 PROGRAM_TYPES: Final = ("flow", "mapreduce", "service", "spark", "worker", "workflow")
-"""The words that a program's type may be, as names spell them."""
+"""The possible types of a program, in the spelling of names."""
 
 _GENERAL = WORD | frozenset("-")
 _CLASS_NAME = _GENERAL | frozenset("$.")
 _WILDCARDS = frozenset("*?")
 _ANYTHING: frozenset[str] = frozenset()
-"""Stands for an alphabet without limits: `_check_part` then looks at the length alone."""
+"""Stands for an unlimited alphabet: `_check_part` then only checks the length."""
 
 
 class _Grammar(NamedTuple):
-    """How the names of one type are built.
+    """The structure of the names of one type.
 
-    `parts` from the outermost inwards; `last` is the alphabet of the last one, which with
-    `rest` is everything behind the earlier dots; `legacy` are the fields on the wire of
-    releases 3.4 to 4.2; `parent` is the type that all parts but the last name.
+    `parts` from the outermost inwards; `last` is the alphabet of the last part, which with `rest`
+    is everything after the earlier dots; `legacy` are the fields in requests of releases 3.4 to
+    4.2; `parent` is the type that all parts except the last name.
     """
 
     parts: tuple[str, ...]
@@ -65,7 +65,7 @@ class _Grammar(NamedTuple):
 
 
 def _in_namespace(name: str, *legacy: str, dotted: bool = False) -> _Grammar:
-    """`ns.name`; a `dotted` name is a class name, which may hold dots and dollar signs."""
+    """`ns.name`; a `dotted` name is a class name, which may contain dots and dollar signs."""
     return _Grammar(
         ("namespace", name),
         _CLASS_NAME if dotted else _GENERAL,
@@ -100,7 +100,7 @@ _GRAMMARS: Mapping[str, _Grammar] = {
 }
 
 TYPES: Final = tuple(_GRAMMARS)
-"""Every type that has privileges of its own."""
+"""Every type with privileges of its own."""
 
 CHECKED_INSTEAD: Final[Mapping[str, str]] = {
     "stream_view": "stream",
@@ -112,17 +112,17 @@ CHECKED_INSTEAD: Final[Mapping[str, str]] = {
     "notification_feed": "namespace",
     "query": "namespace",
 }
-"""Types without privileges, and the type of the entity above that is checked instead."""
+"""Types without privileges, and the type of the container that is checked instead."""
 
 _VERSIONED = frozenset({"artifact", "application", "program"})
 
 
 def parse(type: str, text: str) -> Entity:
-    """The entity of a canonical name; a program's type is put in lower case.
+    """The entity of a canonical name; a program's type is converted to lower case.
 
-    Raises `BadInput` for a wildcard, a version, a wrong number of parts, a character
-    outside the part's alphabet, or a type that is checked on its parent; `Unknown` for a
-    type that CDAP does not have.
+    Raises `BadInput` for a wildcard, a version, a wrong number of parts, a character outside the
+    part's alphabet, or a type that is checked on its parent; `Unknown` for a type that CDAP does
+    not have.
 
     >>> parse("program", "sales.ingest.Workflow.nightly")
     Entity(type='program', name='sales.ingest.workflow.nightly')
@@ -144,7 +144,7 @@ def parent(entity: Entity) -> Entity | None:
 
 
 def parts(entity: Entity) -> tuple[str, ...]:
-    """The parts that wildcards are held against; a program's `type.name` is one.
+    """The parts that wildcards are compared with; a program's `type.name` is a single part.
 
     >>> parts(Entity("program", "sales.ingest.workflow.nightly"))
     ('sales', 'ingest', 'workflow.nightly')
@@ -172,15 +172,15 @@ def format_id(item: Entity | Pattern) -> str:
 
 
 def pattern(type: str, text: str) -> tuple[str, ...]:
-    """The parts of a pattern, to be held against `parts`. Raises as `parse_pattern` does."""
+    """The parts of a pattern, to compare with `parts`. Raises as `parse_pattern` does."""
     return parse_pattern(type, text).parts
 
 
 def parse_pattern(type: str, text: str) -> Pattern:
-    """The pattern of a name in which `*` and `?` may stand anywhere.
+    """The pattern of a name in which `*` and `?` may occur anywhere.
 
-    As many parts as a name of the type has, except that `ns.app.*` covers every program
-    of an application. Raises as `parse` does. Source: cdap reference 1.2, 3.2.
+    It has as many parts as a name of the type, except that `ns.app.*` covers every program of an
+    application. Raises as `parse` does. Source: cdap reference 1.2, 3.2.
 
     >>> parse_pattern("program", "sales.*.worker.*").parts
     ('sales', '*', 'worker.*')
@@ -209,13 +209,12 @@ def covers(pattern: Pattern, entity: Entity) -> bool:
 
 
 def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
-    """What a grant or revoke request names, in the form of either family of releases.
+    """The entity or pattern in a grant or revoke request, in the format of either release family.
 
-    `{"entityType", "entityParts"}` gives an entity, or a pattern where a part holds a
-    wildcard. `{"entity", …fields}`, the older form, knows no wildcards and drops a version.
-    Type words are in upper case, as the enumeration on the wire is. Unknown fields are
-    ignored, but `childType`, which would narrow the grant, is refused.
-    Raises as `parse` does. Source: cdap reference 4.3.
+    `{"entityType", "entityParts"}` gives an entity, or a pattern if a part contains a wildcard.
+    `{"entity", …fields}`, the older format, has no wildcards and drops a version. Type words are in
+    upper case, as the enum on the wire. Unknown fields are ignored, but `childType`, which would
+    narrow the grant, is rejected. Raises as `parse` does. Source: cdap reference 4.3.
     """
     if "entityType" in body and "entity" in body:
         raise BadInput("expected one of `entityType` and `entity`, got both")
@@ -235,7 +234,7 @@ def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
 
 
 def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
-    """The request and list form since release 4.3; keys from the outermost part inwards.
+    """The request and list format since release 4.3; keys from the outermost part inwards.
 
     >>> to_authorizable(Entity("stream", "sales.clicks"))["entityParts"]
     {'NAMESPACE': 'sales', 'STREAM': 'clicks'}
@@ -249,7 +248,7 @@ def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
 
 
 def to_legacy(entity: Entity) -> dict[str, str]:
-    """The request form of releases 3.4 to 4.2.
+    """The request format of releases 3.4 to 4.2.
 
     Raises `BadInput` for a type that those releases did not have.
 
@@ -288,7 +287,7 @@ def _split_id(text: str) -> tuple[str, str]:
 
 
 def _type(text: str) -> str:
-    """The type of a type word; refuses those that have no privileges of their own."""
+    """The type of a type word; rejects types without privileges of their own."""
     entity_type = lower_word(text)
     if entity_type in _GRAMMARS:
         return entity_type
@@ -301,7 +300,7 @@ def _type(text: str) -> str:
 
 
 def _wire_type(text: str) -> str:
-    """The type of an enumeration word on the wire, which is in upper case."""
+    """The type of an enum value on the wire, which is in upper case."""
     if not text.isupper():
         raise Unknown("type", escaped(text), "type words are in upper case here")
     return _type(text)
@@ -332,7 +331,7 @@ def _wrong_count(type: str, labels: tuple[str, ...], text: str) -> str:
 
 
 def _entity(type: str, values: tuple[str, ...]) -> Entity:
-    """The entity of these parts, each checked."""
+    """The entity of these parts; validates each."""
     for part in values:
         if is_pattern(part):
             raise BadInput(f"a wildcard in {quoted(part)}; only grants take wildcards")
@@ -340,12 +339,12 @@ def _entity(type: str, values: tuple[str, ...]) -> Entity:
 
 
 def _pattern(type: str, values: tuple[str, ...]) -> Pattern:
-    """The pattern of these parts, each checked."""
+    """The pattern of these parts; validates each."""
     return Pattern(type, _canonical_parts(type, values, _WILDCARDS))
 
 
 def _canonical_parts(type: str, values: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
-    """The parts in canonical form, each of its alphabet or of `also`."""
+    """The parts in canonical form, each in its alphabet or in `also`."""
     grammar = _GRAMMARS[type]
     check_text(".".join(values))
     for label, part in zip(grammar.parts[:-1], values, strict=False):
@@ -380,7 +379,7 @@ def _check_part(label: str, part: str, alphabet: frozenset[str]) -> None:
 
 
 def _from_legacy(body: Mapping[str, object]) -> Entity:
-    """The entity of the older form: the fields of its id."""
+    """The entity in the older format: the fields of its id."""
     entity_type = _wire_type(_string(body, "entity"))
     values = [_string(body, field) for field in _legacy_fields(entity_type)]
     if entity_type == "program":
@@ -403,16 +402,16 @@ def _string(body: Mapping[str, object], key: str) -> str:
 
 
 def _joined_keys(keys: tuple[str, ...]) -> str:
-    """The keys for a message: `A`, `B`."""
+    """The keys in the form of a message: `A`, `B`."""
     return ", ".join(f"`{key}`" for key in keys)
 
 
 class _Names(Identities):
-    """Names without a colon, but for those of Kerberos principals."""
+    """Names without a colon, except those of Kerberos principals."""
 
     def is_possible(self, type: str, look: Look) -> bool:
         return look is Look.PLAIN or type.lower() == "kerberosprincipal"
 
 
 IDENTITIES: Final = _Names()
-"""How CDAP calls users and groups: by their names."""
+"""CDAP's identities of users and groups: their names."""

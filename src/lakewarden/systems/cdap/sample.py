@@ -1,4 +1,4 @@
-"""Quillmere's CDAP, and what the demo asks it: seven namespaces."""
+"""Quillmere's CDAP, and the demo's questions to it: seven namespaces."""
 
 from __future__ import annotations
 

@@ -18,9 +18,8 @@ class CdapAuthorization(Section):
     """`security.authorization`: off means that everybody may do everything through this API.
 
     `admin_users` manage grants and roles; `propagate_privileges` is a setting of a realm of the
-    profile `cdap-parent-write`, applied where it is given. Nothing is kept back from deciding, so
-    what CDAP says of its caches is accepted (`cache_ttl_secs`, `cache_max_entries`) and has no
-    effect.
+    profile `cdap-parent-write`, applied if it is given. Decisions are not cached, so CDAP's cache
+    settings (`cache_ttl_secs`, `cache_max_entries`) are accepted and have no effect.
     """
 
     enabled: bool = Field(default=True, description="Whether CDAP's requests are authorized.")
@@ -38,9 +37,9 @@ class CdapAuthorization(Section):
 
 
 class CdapSecurity(Section):
-    """`security`: off means that nobody needs credentials, and that nothing is decided.
+    """`security`: off means that nobody needs credentials, and that nothing is authorized.
 
-    `announce_urls` are returned to callers without a token: there they get one.
+    `announce_urls` are returned to callers without a token: they can get one there.
     """
 
     enabled: bool = Field(
@@ -51,9 +50,9 @@ class CdapSecurity(Section):
 
 
 class CdapLimits(Section):
-    """`limits`: how much is kept of what grows, and how much a request brings at most.
+    """`limits`: how much growing data is stored, and the maximum size of a request.
 
-    What is too long, or too much at once, is refused and nothing of it kept.
+    Requests that are too long or contain too much are rejected, and nothing of them is stored.
     """
 
     stream_events: int = Field(default=1_000, ge=1, description="Newest events kept of a stream.")
@@ -80,12 +79,12 @@ class CdapLimits(Section):
 class CdapSettings(SystemSettings):
     """The CDAP dialect.
 
-    `master` is the user as which the platform itself runs (a Kerberos principal stands for the
-    user of it), none unless it is said. Requests that come straight from `trusted_proxies` are
-    those of the user that their header `CDAP-UserId` names. `unrecoverable_reset` lets namespaces
-    and their datasets be deleted below `/v3/unrecoverable`; unless it is said, where
-    authentication is `simple`. `namespace_list` and `instance_create_action` are settings of a
-    realm of the profile `cdap-parent-write`, applied where they are given.
+    `master` is the user as whom the platform itself runs (for a Kerberos principal, its user); by
+    default there is none. Requests directly from `trusted_proxies` have the user in their header
+    `CDAP-UserId`. `unrecoverable_reset` allows deleting namespaces and their datasets below
+    `/v3/unrecoverable`; by default only if authentication is `simple`. `namespace_list` and
+    `instance_create_action` are settings of a realm of the profile `cdap-parent-write`, applied if
+    they are given.
     """
 
     server_fields: ClassVar[Mapping[str, tuple[Any, Any]]] = {
@@ -122,7 +121,7 @@ class CdapSettings(SystemSettings):
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, Any]:
-        """The settings that CDAP's own keys give."""
+        """The settings given by CDAP's own keys."""
         values: dict[str, Any] = {}
         for name, path in CDAP_VARIABLES.items():
             if name in variables:
@@ -176,12 +175,12 @@ class CdapSettings(SystemSettings):
 
     @property
     def is_guarded(self) -> bool:
-        """Whether anything is decided."""
+        """Whether authorization is on."""
         return self.security.enabled and self.security.authorization.enabled
 
     @property
     def knobs(self) -> Mapping[str, str]:
-        """The settings that are those of a realm, as far as they are given."""
+        """The given settings that belong to a realm."""
         propagate = self.security.authorization.propagate_privileges
         values = {
             "namespace_list": self.namespace_list,
@@ -207,4 +206,4 @@ CDAP_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "CDAP_MASTER_KERBEROS_PRINCIPAL": ("master",),
     "CDAP_ENABLE_UNRECOVERABLE_RESET": ("unrecoverable_reset",),
 }
-"""CDAP's own keys as environment variables, and the settings of ours that they stand for."""
+"""CDAP's own keys as environment variables, and the corresponding settings."""

@@ -1,4 +1,4 @@
-"""What CDAP brings."""
+"""The parts of CDAP."""
 
 from __future__ import annotations
 

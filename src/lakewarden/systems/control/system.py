@@ -1,4 +1,4 @@
-"""What our own administration brings: its model. Its names are `lakewarden.names.control`."""
+"""The parts of our own administration: its model. Its names are `lakewarden.names.control`."""
 
 from __future__ import annotations
 

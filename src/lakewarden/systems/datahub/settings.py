@@ -15,28 +15,28 @@ from lakewarden.service.password import check_strength
 
 
 class DataHubSettings(SystemSettings):
-    """The DataHub dialect, and the default policies of a realm that is made at the first start.
+    """The DataHub dialect, and the default policies of a realm created at the first start.
 
-    The switches have the variables of DataHub itself as well (`DATAHUB_VARIABLES`): `policies`
-    (whether anything is decided), `rest` (whether REST calls and ingestion are), `constraints`
-    (whether tags are asked about one by one), `domain_write` (whether the domains of the same
-    batch count for what is new; `original`: for what is there and in no domain as well). A policy
-    counts from the next request on, so `cache_seconds` is accepted and has no effect. Of an
-    aspect of values in time the newest are kept, `timeseries_values` of them for each entity. A
-    patch of an aspect has at most `patch_operations`. An entity has at most `entity_aspects`;
-    aspects that DataHub's own model does not have are kept, or refused (`unknown_aspects`). Columns
-    that row filters or column masks need are dropped with a warning, or not (`needed_columns`).
+    The switches also have DataHub's own variables (`DATAHUB_VARIABLES`): `policies` (whether
+    anything is authorized), `rest` (whether REST calls and ingestion are), `constraints` (whether
+    tags are checked one by one), `domain_write` (whether the domains of the same batch count for
+    new entities; `original`: also for existing entities in no domain). A policy takes effect with
+    the next request, so `cache_seconds` is accepted and has no effect. Of a timeseries aspect the
+    newest `timeseries_values` values are stored for each entity. A patch of an aspect has at most
+    `patch_operations`. An entity has at most `entity_aspects`; aspects that are not in DataHub's
+    own model are stored, or rejected (`unknown_aspects`). Columns that row filters or column masks
+    need are dropped with a warning, or not (`needed_columns`).
 
-    Settings of the realms, applied where they are given, are `view` (whether pages and search hits
-    are guarded), `search_access` (whether a search shows only what the caller has View Entity on)
-    and the types that both leave open: `unrestricted` in place of the usual ones, with those of
-    `unrestricted_add` and without those of `unrestricted_remove`.
+    Settings of the realms, applied if they are given, are `view` (whether pages and search hits are
+    guarded), `search_access` (whether a search only shows entities on which the caller has View
+    Entity) and the types that both leave open: `unrestricted` replaces the usual ones,
+    `unrestricted_add` adds to them and `unrestricted_remove` removes from them.
 
-    With `auth` off, requests without credentials are those of the user `actor`; with `existence`
-    a caller who is stored nowhere is turned away. `graphql_introspection` says who may ask for the
-    schema: callers with credentials, `all`, or nobody. `root_password`, or what
-    `root_password_file` holds, becomes the password of the root user at the start; without either
-    it keeps the one that was set before, or has none.
+    With `auth` off, requests without credentials are those of the user `actor`; with `existence` a
+    caller who is not stored anywhere is refused. `graphql_introspection` says who may query the
+    schema: callers with credentials, `all`, or nobody. `root_password`, or the content of
+    `root_password_file`, becomes the password of the root user at startup; without either, root
+    keeps an existing password, or has none.
     """
 
     bootstrap: Literal["current", "seed", "closed"] = Field(
@@ -107,7 +107,7 @@ class DataHubSettings(SystemSettings):
 
     @property
     def realm_settings(self) -> Mapping[str, str]:
-        """The settings that are those of a realm, as far as they are given."""
+        """The given settings that belong to a realm."""
         settings: dict[str, str] = {}
         if self.view is not None:
             settings["view_authorization"] = "on" if self.view else "off"
@@ -124,7 +124,7 @@ class DataHubSettings(SystemSettings):
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, str]:
-        """The settings that DataHub's own variables give; two that differ are refused."""
+        """The settings given by DataHub's own variables; two that differ are rejected."""
         values: dict[str, str] = {}
         for name, key in DATAHUB_VARIABLES.items():
             value = variables.get(name)
@@ -195,4 +195,4 @@ DATAHUB_VARIABLES: Final[Mapping[str, str]] = {
     "METADATA_SERVICE_AUTH_ENABLED": "auth",
     "METADATA_SERVICE_AUTH_ENFORCE_EXISTENCE_ENABLED": "existence",
 }
-"""DataHub's own environment variables, and our settings for them."""
+"""DataHub's own environment variables, and the corresponding settings."""

@@ -1,8 +1,8 @@
-"""CDAP's REST API, as its clients speak it, over the decision service.
+"""CDAP's REST API, over the decision service.
 
-Each module owns one kind of thing and lists its routes with the operations that guard them;
-`authorization` is the one place where it is decided whether a handler may act. Both generations of
-CDAP's rules are served: which one a realm follows is its model.
+Each module owns one kind of object and lists its routes with the operations that guard them. Only
+`authorization` decides whether a handler may act. Both generations of CDAP's rules are served; the
+model of a realm decides which one it follows.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ _MODULES: Final = (
 )
 
 _AUTHORIZATION: Final = (privileges, roles)
-"""What there is only as long as authorization is on."""
+"""The modules that are only available while authorization is on."""
 
 
 class Cdap:
-    """The dialect: its routes, and how it says that something went wrong."""
+    """The dialect: its routes and its error responses."""
 
     name = "cdap"
     models: tuple[str, ...] = ("cdap", "cdap_parent_write")
@@ -93,7 +93,7 @@ class Cdap:
         self._token_urls = (settings or Settings()).security.announce_urls
 
     def routes(self) -> Sequence[Route]:
-        """All routes; where they do not say otherwise their bodies are JSON."""
+        """All routes; unless they say otherwise, their bodies are JSON."""
         return tuple(
             replace(
                 route,
@@ -105,15 +105,15 @@ class Cdap:
         )
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """The reply that an error is answered with."""
+        """The reply for an error."""
         return reply_of(failure_of(error))
 
     def unauthenticated(self, why: str) -> Reply:
-        """401, for credentials that are missing or wrong."""
+        """401, for missing or wrong credentials."""
         return unauthorized(why, self._token_urls)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that does not exist, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             return replace(reply_of(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
@@ -121,7 +121,7 @@ class Cdap:
 
 
 def _switched(handler: Handler) -> Handler:
-    """The handler, which answers 501 where a switch is off.
+    """The handler; it answers 501 if a switch is off.
 
     SOURCE: cdap reference 4.2.
     """

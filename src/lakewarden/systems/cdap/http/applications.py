@@ -47,7 +47,7 @@ from lakewarden.systems.cdap.http.running import refuse_running
 
 
 def listed_all(exchange: Exchange) -> Reply:
-    """The applications of a namespace that are shown, a row for each version."""
+    """The visible applications of a namespace, one row for each version."""
     applications = listed(exchange, "application.list", namespace(exchange))
     bodies = object_store.documents(exchange, applications)
     names = exchange.one("artifactName").split(",") if exchange.one("artifactName") else None
@@ -61,7 +61,7 @@ def listed_all(exchange: Exchange) -> Reply:
 
 
 def get(exchange: Exchange) -> Reply:
-    """An application as it was deployed last, as far as its contents are shown."""
+    """An application as last deployed, with its visible contents."""
     app = application(exchange)
     allow(exchange, "application.get", app)
     body = object_store.document(exchange, app)
@@ -84,13 +84,13 @@ def versions(exchange: Exchange) -> Reply:
 
 
 def plugins(exchange: Exchange) -> Reply:
-    """The plugins that an application uses: none, for nothing of it is run."""
+    """The plugins that an application uses: none, because nothing of it is run."""
     allow(exchange, "application.plugins", application(exchange))
     return ok([])
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes an application with its programs; what it created stays."""
+    """Deletes an application with its programs; what the application created stays."""
     app = application(exchange)
     write(
         exchange,
@@ -102,7 +102,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def delete_version(exchange: Exchange) -> Reply:
-    """Deletes one version, and with the last one the application."""
+    """Deletes one version, and with the last version the application."""
     app, version = application(exchange), exchange.params["version"]
 
     def drop_version(transaction: WriteTransaction) -> None:
@@ -156,9 +156,9 @@ def _is_of(row: Json, names: Sequence[str] | None, version: str) -> bool:
 
 
 def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> Json:
-    """The detail of an application; of its contents only what lists would show.
+    """The detail of an application; of its contents, only what lists would show.
 
-    Whoever may update it reads the whole configuration, which he would write back.
+    A caller who may update it gets the whole configuration, because it would be written back.
     """
     space, state = namespace_of(app), exchange.realm_state
     config = str(version_body.get("configuration") or "")

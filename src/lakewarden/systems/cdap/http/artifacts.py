@@ -1,7 +1,7 @@
-"""Artifacts: opaque files by name and version, which are one entity whatever the version.
+"""Artifacts: opaque files by name and version; all versions are one entity.
 
-Nothing of a file is looked at or run; its size and digest are kept. Artifacts of the namespace
-`system` are the platform's: they are listed with those of every namespace.
+The content of a file is not inspected or run; its size and digest are stored. Artifacts of the
+namespace `system` are the platform's: they are listed with those of every namespace.
 SOURCE: cdap reference 2.3, 3.3, 4.6, 4.10 (P1), K25.
 """
 
@@ -41,25 +41,25 @@ ONE: Final = f"{PATH}/{{artifact}}"
 VERSION: Final = f"{ONE}/versions/{{version}}"
 
 BYTES: Final = 64 * 1024 * 1024
-"""A file is at most so large."""
+"""The maximum size of a file, in bytes."""
 
 VERSIONS: Final = "versions"
-"""The member of an artifact's document: what is kept of each version."""
+"""The member of an artifact's document with the stored data of each version."""
 
 USER_SCOPE: Final = "USER"
 SYSTEM_SCOPE: Final = "SYSTEM"
 
 SNAPSHOT: Final = "-SNAPSHOT"
-"""What versions end with that may be written over."""
+"""The suffix of versions that may be overwritten."""
 
 SHIPPED: Final = ("cdap-data-pipeline", "cdap-data-streams")
-"""The system artifacts, of the release that the server says it is."""
+"""The system artifacts of the release that the server reports."""
 
 _VERSION_CHARACTERS: Final = WORD | frozenset("-.")
 
 
 def listed(exchange: Exchange) -> Reply:
-    """The versions of the artifacts of a namespace that are shown, and of those of the platform."""
+    """The visible artifact versions of a namespace, and those of the platform."""
     artifacts = visible_artifacts(exchange, namespace(exchange))
     bodies = object_store.documents(exchange, artifacts)
     return ok(
@@ -72,7 +72,7 @@ def listed(exchange: Exchange) -> Reply:
 
 
 def versions(exchange: Exchange) -> Reply:
-    """The versions of one artifact; 404 where none is shown."""
+    """The versions of one artifact; 404 if none is visible."""
     name = artifact(exchange)
     artifacts = [
         artifact
@@ -91,7 +91,7 @@ def versions(exchange: Exchange) -> Reply:
 
 
 def visible_artifacts(exchange: Exchange, within: Entity) -> list[Entity]:
-    """The artifacts that the caller is shown in a namespace, of the scope that it asks for."""
+    """The artifacts of a namespace that are visible to the caller, in the requested scope."""
     state = allow(exchange, "artifact.list", within)
     scope = exchange.one("scope").upper()
     if scope not in ("", USER_SCOPE, SYSTEM_SCOPE):
@@ -116,7 +116,7 @@ def get(exchange: Exchange) -> Reply:
 
 
 def add(exchange: Exchange) -> Reply:
-    """A new version of an artifact, and with the first one the artifact."""
+    """Adds a version of an artifact, and with the first version the artifact."""
     new = artifact(exchange)
     name, body = file_of(exchange)
 
@@ -128,7 +128,7 @@ def add(exchange: Exchange) -> Reply:
 
 
 def file_of(exchange: Exchange) -> tuple[str, Json]:
-    """The version that a request uploads, and what is kept of it."""
+    """The version that a request uploads, and the data to store."""
     version = exchange.headers.get("artifact-version", "")
     check_version(version)
     if not exchange.body:
@@ -150,7 +150,7 @@ def put_version(
     version: str,
     version_body: Json,
 ) -> None:
-    """Stores a version; raises `Failure` 409 for one that is there and may not be written over."""
+    """Stores a version; raises `Failure` 409 for an existing one that may not be overwritten."""
     if not is_stored(transaction.realm(exchange.realm), entity):
         body: Json = {VERSIONS: {version: version_body}}
         object_store.add(exchange, transaction, "artifact.add", entity, body)
@@ -164,7 +164,7 @@ def put_version(
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes one version, and with the last one the artifact."""
+    """Deletes one version, and with the last version the artifact."""
     target, version = artifact(exchange), exchange.params["version"]
 
     def drop_version(transaction: WriteTransaction) -> None:
@@ -190,7 +190,7 @@ def clear(exchange: Exchange) -> Reply:
 
 
 def refresh(exchange: Exchange) -> Reply:
-    """Loads the system artifacts again: those of this release are there afterwards."""
+    """Reloads the system artifacts: those of this release exist afterwards."""
     version = exchange.services.of(CdapSettings).version
 
     def add_system_artifacts(transaction: WriteTransaction) -> None:
@@ -206,7 +206,7 @@ def refresh(exchange: Exchange) -> Reply:
 
 
 def properties(exchange: Exchange) -> Reply:
-    """The properties of a version, or those that `keys` names."""
+    """The properties of a version, or those in `keys`."""
     values = texts(_version_body(exchange).get("properties"))
     keys = exchange.one("keys")
     if keys:
@@ -224,14 +224,14 @@ def property_of(exchange: Exchange) -> Reply:
 
 
 def _version_body(exchange: Exchange) -> Json:
-    """What is kept of the version of the path, if the caller may read its properties."""
+    """The stored data of the version in the path, if the caller may read its properties."""
     target = scoped(exchange)
     allow(exchange, "artifact.get_property", target)
     return version_of(target, object_store.document(exchange, target), exchange.params["version"])
 
 
 def write_properties(exchange: Exchange) -> Reply:
-    """Sets all properties of a version; what was set before is gone."""
+    """Replaces all properties of a version."""
     properties = convert(strict_json.read(exchange.body), dict[str, str])
     return _change(exchange, "artifact.write_property", lambda _: properties)
 
@@ -263,7 +263,7 @@ def artifact(exchange: Exchange) -> Entity:
 
 
 def scoped(exchange: Exchange) -> Entity:
-    """The artifact of the path; with `scope=system` the platform's of that name."""
+    """The artifact in the path; with `scope=system`, the platform's of that name."""
     if exchange.one("scope").upper() == SYSTEM_SCOPE:
         namespace(exchange)
         return inside(SYSTEM, "artifact", exchange.params["artifact"])
@@ -277,7 +277,7 @@ def check_version(version: str) -> None:
 
 
 def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
-    """What is kept of each version, by version; of one brought in from elsewhere a single one."""
+    """The stored data of each version, by version; an imported artifact has a single one."""
     versions = body.get(VERSIONS)
     return {SNAPSHOT: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
 
@@ -291,14 +291,14 @@ def version_of(entity: Entity, body: Mapping[str, object], version: str) -> Json
 
 
 def scope_of(entity: Entity) -> str:
-    """Whose the artifact is: the platform's, or the users'."""
+    """The scope of the artifact: the platform's, or the users'."""
     return SYSTEM_SCOPE if namespace_of(entity) == SYSTEM else USER_SCOPE
 
 
 def _change(
     exchange: Exchange, operation: str, change: Callable[[dict[str, str]], dict[str, str]]
 ) -> Reply:
-    """Stores other properties of the version of the path."""
+    """Replaces the properties of the version in the path."""
     target, version = artifact(exchange), exchange.params["version"]
 
     def change_properties(transaction: WriteTransaction) -> None:
@@ -313,7 +313,7 @@ def _change(
 
 
 def _plugins(header: str) -> list[object]:
-    """The plugins of a header, as JSON; raises `BadInput`, `Failure` 400."""
+    """The plugins in a header, as JSON; raises `BadInput`, `Failure` 400."""
     if not header:
         return []
     try:

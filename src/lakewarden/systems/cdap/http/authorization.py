@@ -1,9 +1,9 @@
-"""Who may act in CDAP: the guard with CDAP's refusals, and what has to be there.
+"""Authorization of CDAP's API: the guard with CDAP's refusals, and existence checks.
 
 Order of the checks: the rule (403), then existence (404). A name that is not stored is judged by
-what it says, so whoever is refused learns nothing from it. The namespaces `default` and `system`
-are always there. Where `security.enabled` or `security.authorization.enabled` is off nothing is
-asked and lists are whole.
+the name alone, so a refused caller learns nothing from it. The namespaces `default` and `system`
+always exist. If `security.enabled` or `security.authorization.enabled` is off, nothing is checked
+and lists are unfiltered.
 SOURCE: cdap reference 2 (K16), 3.3, 4.2; texts of refusals: `refusals`.
 """
 
@@ -31,16 +31,16 @@ __all__ = ["Requirement", "filter_of"]
 T = TypeVar("T")
 
 _STORED = frozenset(cdap.TYPES) - {"instance", "kerberosprincipal", "system_service"}
-"""The types whose entities are there only if they were created."""
+"""The types whose entities only exist if they were created."""
 
 
 def is_stored(state: RealmState, entity: Entity) -> bool:
-    """Whether there is such an entity."""
+    """Whether the entity is stored."""
     return entity in (DEFAULT, SYSTEM) or state.matrix.snapshot.coded.is_known(entity)
 
 
 def is_there(state: RealmState, entity: Entity) -> bool:
-    """Whether there is such an entity: it was created, or needs no creation."""
+    """Whether the entity exists: it was created, or needs no creation."""
     return entity.type not in _STORED or is_stored(state, entity)
 
 
@@ -66,10 +66,10 @@ class _CdapGuard(Guard):
         ahead: bool = False,
         **parts: Unpack[Parts],
     ) -> RealmState:
-        """As every guard; a list in a namespace that is hidden and not there is an empty one.
+        """As in every guard; a list in a namespace that is hidden and missing is empty.
 
-        Where names of namespaces are hidden, but what is in them may be asked for by everybody,
-        404 would tell which of them there are.
+        If names of namespaces are hidden, but everybody may ask for their contents, a 404 would
+        reveal which namespaces exist.
         """
         state = exchange.realm_state
         lists = target.type in _STORED and state.matrix.operation(operation).filter is not None
@@ -96,7 +96,7 @@ class _CdapGuard(Guard):
 
 
 def record_denied(exchange: Exchange, denied: Denied) -> None:
-    """Makes a denied write part of the audit trail, in a write of its own."""
+    """Records a denied write in the audit trail, in a separate write."""
 
     def record(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
@@ -108,13 +108,13 @@ def record_denied(exchange: Exchange, denied: Denied) -> None:
 
 
 def is_allowed(exchange: Exchange, state: RealmState, ask: Requirement, now: float) -> bool:
-    """Whether the answer to a question is yes, where another one follows from it."""
+    """Whether a request is allowed, for a decision that depends on it."""
     request = GUARD.question(exchange, state, ask, now)
     return not GUARD.is_on(exchange) or state.matrix.decide(request).allow
 
 
 def require(state: RealmState, target: Entity, missing: Missing | None = not_found) -> None:
-    """Raises `Failure` 404 where the target, or something above it, does not exist."""
+    """Raises `Failure` 404 if the target, or one of its containers, does not exist."""
     if target == NO_RESOURCE or target.type not in _STORED:
         return
     chain = [target]
@@ -129,7 +129,7 @@ def require(state: RealmState, target: Entity, missing: Missing | None = not_fou
 
 
 def contents(state: RealmState, within: Entity, types: Iterable[str] | None = None) -> list[Entity]:
-    """All that is stored in a namespace or application, for every caller, by type and name."""
+    """All stored entities in a namespace or application, regardless of the caller, sorted."""
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(within)

@@ -1,15 +1,15 @@
-"""Object container files of Avro: the records in them, each as the bytes that it has there.
+"""Avro object container files: their records, each as its original bytes.
 
     found = read(body, Bounds(records=10_000, bytes=4_194_304))
     found.records        # in the order of the file
-    found.schema         # the text that the file brings along
+    found.schema         # the schema's text in the file
 
-A file is taken whole or not at all: magic, metadata, sync marks, counts and sizes must agree, and
-each block must end where its last record does. Codecs are `null` and `deflate`, those that every
-implementation has. Both bounds hold for what is decompressed.
+A file is accepted or rejected as a whole: magic, metadata, sync marks, counts and sizes must agree,
+and each block must end where its last record does. The codecs are `null` and `deflate`, which every
+implementation has. Both limits apply to the decompressed data.
 
-Read here rather than by a library: what is wanted are the bytes of each record, where libraries
-give decoded values, which need not become the same bytes again; and nothing else here needs one.
+Not read with a library: the original bytes of each record are needed, but libraries return decoded
+values, which may encode to different bytes; and nothing else here needs such a library.
 SOURCE: Apache Avro 1.11 specification: object container files; cdapio/cdap,
 AvroStreamBodyConsumer at 483b4e8bef18cd88d4554166c49aa1b7e9e20016.
 """
@@ -36,14 +36,14 @@ _RAW: Final = -15
 
 
 class Bounds(NamedTuple):
-    """How many records a file has at most, and how many bytes they are together."""
+    """The maximum number of records in a file, and their maximum total size in bytes."""
 
     records: int
     bytes: int
 
 
 class Container(NamedTuple):
-    """What is in a file: the schema as it is written there, and the records."""
+    """The content of a file: the unchanged schema, and the records."""
 
     schema: str
     records: list[bytes]
@@ -56,7 +56,7 @@ class _Header(NamedTuple):
 
 
 def read(file: bytes, bounds: Bounds) -> Container:
-    """The records of a file; raises `BadInput`, or `LimitExceeded` beyond the bounds."""
+    """The records of a file; raises `BadInput`, or `LimitExceeded` beyond the limits."""
     data = Data(file)
     header = _header(data)
     shape = shape_of(strict_json.read(header.schema))
@@ -85,7 +85,7 @@ def _header(data: Data) -> _Header:
 
 
 def _metadata(data: Data) -> Iterator[tuple[str, bytes]]:
-    """The metadata of a file, a map of bytes; no key comes twice."""
+    """The metadata of a file, a map of bytes without duplicate keys."""
     keys: set[str] = set()
     while count := data.long():
         if count < 0:
@@ -102,7 +102,7 @@ def _metadata(data: Data) -> Iterator[tuple[str, bytes]]:
 
 
 def _block(data: Data, header: _Header, most: int) -> tuple[int, bytes]:
-    """The next block: how many records it says that it has, and their bytes."""
+    """The next block: its declared number of records, and their bytes."""
     count, size = data.long(), data.long()
     if count < 0:
         raise BadInput("a block has a negative count")
@@ -116,7 +116,7 @@ def _block(data: Data, header: _Header, most: int) -> tuple[int, bytes]:
 
 
 def _decompressed(content: bytes, most: int) -> bytes:
-    """What was compressed, or the first bytes of it where it is too long."""
+    """The decompressed content, or its first bytes if it is too long."""
     inflater = zlib.decompressobj(_RAW)
     try:
         block = inflater.decompress(content, most + 1)

@@ -1,12 +1,12 @@
-"""Schemas of Avro, as far as they tell where a value ends.
+"""Avro schemas, as far as needed to find the end of a value.
 
-A schema becomes a `Shape`: what walks over one value and checks it on the way. Nothing is made of
-the values. Refused (`BadInput`) is whatever the specification does not allow, and a value nested
-too deeply.
+A schema becomes a `Shape`, which walks over one value and validates it. The values are not
+decoded. Everything that the specification does not allow, and a value nested too deeply, is
+rejected (`BadInput`).
 
-Each step of a walk goes over at least one byte: what takes no space (null, a record of nothing
-else, a fixed type of size 0) is never walked over, so that neither a count nor a schema that
-refers to itself can keep a reader busy.
+Each step of a walk advances by at least one byte: values without bytes (null, a record of only such
+values, a fixed type of size 0) are never walked over, so neither a count nor a schema that refers
+to itself can keep a reader busy.
 SOURCE: Apache Avro 1.11 specification: schema declaration; data serialization, binary encoding.
 """
 
@@ -21,7 +21,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 
 MAX_DEPTH: Final = 64
-"""Levels of values within each other."""
+"""The maximum nesting depth of values."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _INT: Final = 2**31
@@ -31,13 +31,13 @@ _LONGEST: Final = 10
 
 @dataclass(slots=True)
 class Data:
-    """Bytes, and how far they were walked over."""
+    """Bytes, and the current position."""
 
     content: bytes
     at: int = 0
 
     def take(self, count: int) -> bytes:
-        """The next bytes, so many; raises `BadInput` where there are fewer."""
+        """The next `count` bytes; raises `BadInput` if there are fewer."""
         end = self.at + count
         if count < 0 or end > len(self.content):
             raise BadInput("the file ends too early, or a length in it is wrong")
@@ -46,7 +46,7 @@ class Data:
         return part
 
     def long(self) -> int:
-        """The next number: of seven bits a byte, the sign in the lowest bit."""
+        """The next number: seven bits per byte, the sign in the lowest bit."""
         zigzag = shift = 0
         while True:
             (byte,) = self.take(1)
@@ -63,12 +63,12 @@ class Data:
 
 
 Walk = Callable[[Data, int], None]
-"""Goes over one value that lies so many levels deep; raises `BadInput`."""
+"""Walks over one value at a nesting depth; raises `BadInput`."""
 
 
 @dataclass(slots=True)
 class Shape:
-    """What values of a type look like. `takes_space` is false where they have no bytes at all."""
+    """The encoding of a type's values. `takes_space` is false if they have no bytes."""
 
     walk: Walk
     takes_space: bool = True
@@ -123,7 +123,7 @@ _PRIMITIVES: Final[Mapping[str, Shape]] = {
 
 
 def shape_of(schema: object) -> Shape:
-    """The shape of a schema, as JSON has it; raises `BadInput`."""
+    """The shape of a schema in JSON; raises `BadInput`."""
     return _Reader().read(schema, "")
 
 
@@ -135,12 +135,12 @@ def _check_depth(depth: int) -> int:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one schema; `named` are the types that it has named so far, by full name."""
+    """Reads one schema; `named` are the types named so far, by full name."""
 
     named: dict[str, Shape] = field(default_factory=dict)
 
     def read(self, schema: object, space: str) -> Shape:
-        """The shape of a schema that stands in a namespace."""
+        """The shape of a schema within a namespace."""
         if isinstance(schema, str):
             return self._type_of_name(schema, space)
         if isinstance(schema, list):
@@ -186,7 +186,7 @@ class _Reader:
         return Shape(walk)
 
     def _named_type(self, schema: Mapping[str, object], space: str) -> Shape:
-        """A type with a name, which it may hold itself."""
+        """A named type, which may contain itself."""
         full, inner = _full_name(schema, space)
         if full in self.named or full in _PRIMITIVES:
             raise BadInput(f"the schema defines {quoted(full)} twice")
@@ -227,7 +227,7 @@ def _enum(symbols: int) -> Walk:
 
 
 def _blocks(item: Shape, *, has_keys: bool) -> Shape:
-    """An array or a map: blocks, each with its count, and with its size where that is negative."""
+    """An array or a map: blocks, each with its count, and its size if the count is negative."""
 
     def walk(data: Data, depth: int) -> None:
         below = _check_depth(depth)
@@ -247,7 +247,7 @@ def _blocks(item: Shape, *, has_keys: bool) -> Shape:
 
 
 def _full_name(schema: Mapping[str, object], space: str) -> tuple[str, str]:
-    """The full name of a type that is defined, and the namespace of what is in it."""
+    """The full name of a defined type, and the namespace of its contents."""
     name, own = schema.get("name"), schema.get("namespace", space)
     if not isinstance(name, str) or not isinstance(own, str) or not _NAME.fullmatch(name):
         raise BadInput("a type of the schema has no name")
@@ -263,6 +263,6 @@ def _name_of(field: object) -> object:
 
 
 def _are_names(values: list[object]) -> bool:
-    """Whether all of these are names, without dots, and no two the same."""
+    """Whether all values are names without dots, and distinct."""
     names = {name for name in values if isinstance(name, str) and _NAME.fullmatch(name)}
     return len(names) == len(values) and not any("." in name for name in names)

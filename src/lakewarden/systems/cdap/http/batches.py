@@ -1,11 +1,11 @@
-"""Calls about many programs of a namespace at once, each judged as by itself.
+"""Calls about many programs of a namespace at once, each checked as a single call.
 
-What only reads of a history or of instances tells each element that it is denied, in a 200.
-Where status is asked, or something is started or stopped, the first denial turns the whole call
-down, and nothing was done. Programs that do not exist, run already or do not run are told as
-the error of their element in either case.
+Calls that only read a history or instances report a denial in the element, with status 200. Calls
+that read a status, or start or stop programs, are refused as a whole at the first denial, and
+nothing is done. Programs that do not exist, already run or do not run are reported as the error of
+their element in either case.
 SOURCE: cdap reference 2.5 (batch calls), 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
-AMBIGUOUS: CDAP has started what comes before the first denial; here all or nothing is done.
+AMBIGUOUS: CDAP has already started the programs before the first denial; here the call is atomic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DENIED: Final = 403
 
 
 class Element(Body, rename="camel"):
-    """A program, and what is said to one kind of call: a flowlet, or arguments to start with."""
+    """A program, and the parameters of some calls: a flowlet, or arguments to start with."""
 
     app_id: str
     program_type: str
@@ -53,7 +53,7 @@ class BatchItem(NamedTuple):
 
 
 Outcome = Json | Failure
-"""What an element is answered with."""
+"""The response for an element."""
 
 
 def statuses(exchange: Exchange) -> Reply:
@@ -85,7 +85,7 @@ def instances(exchange: Exchange) -> Reply:
 
 
 def counts(exchange: Exchange) -> Reply:
-    """How often each of the programs was started."""
+    """How many times each of the programs was started."""
     return _read(exchange, "program.get_history", lambda _, body: {"runCount": runs.count(body)})
 
 
@@ -127,7 +127,7 @@ def _read(
     *,
     denials_shown: bool = True,
 ) -> Reply:
-    """The outcome of each element; `denials_shown`: of a denial too, which else ends the call."""
+    """The outcome of each element; `denials_shown` includes a denial instead of ending the call."""
     items = _items(exchange)
     refused = {
         item.program: _refusal(exchange, operation, item.program, denials_shown) for item in items
@@ -159,7 +159,7 @@ def _refusal(
 def _write(
     exchange: Exchange, operation: str, act: Callable[[WriteTransaction, BatchItem], Json]
 ) -> Reply:
-    """Does something with each element, if it may be done with all of them."""
+    """Does something with each element, if it is allowed for all of them."""
     items = _items(exchange)
     if not items:
         return ok([])

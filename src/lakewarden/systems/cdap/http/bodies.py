@@ -1,8 +1,8 @@
-"""Request bodies into values, values into replies: what every endpoint of CDAP shares.
+"""Request and response bodies: shared by all endpoints of CDAP.
 
-A request body is a `msgspec.Struct`; `read` makes one of it. Unknown members are ignored, a
-wrong type is a 400. Whatever the content type says, a body is JSON where JSON is expected.
-Replies leave out what is null.
+A request body is a `msgspec.Struct`, parsed by `read`. Unknown members are ignored, a wrong type is
+a 400. If JSON is expected, the body is parsed as JSON regardless of the content type. Replies leave
+out null members.
 
     class Named(Body):
         name: str
@@ -31,33 +31,33 @@ Json = dict[str, object]
 """A JSON object."""
 
 JSON_TYPES: Final = ("", "application/x-www-form-urlencoded")
-"""What JSON is also sent as: the original's client says nothing, so that Java calls a POST a form
-and a PUT nothing at all; `curl -d` calls both a form. Nobody means text or a multipart form.
-SOURCE: cdap-common-http, README ("a simple wrapper around HttpURLConnection")."""
+"""Other content types under which JSON is sent: the original's client sets none, so Java calls a
+POST a form and a PUT nothing at all; `curl -d` calls both a form. Text or a multipart form is never
+meant. SOURCE: cdap-common-http, README ("a simple wrapper around HttpURLConnection")."""
 
 ANY_TYPE: Final = ("*/*",)
 """Content types of routes whose body is a file, text or an event."""
 
 
 class Body(msgspec.Struct):
-    """What request bodies derive from; unknown members are ignored."""
+    """The base of request bodies; unknown members are ignored."""
 
 
 def read(exchange: Exchange, type: type[T], *, longs: bool = False) -> T:
     """The request's body as a value of `type`; raises `Failure` 400, or `BadInput`.
 
-    `longs`: with integers of 64 bits, where answers have them.
+    `longs`: with 64-bit integers where responses have them.
     """
     return convert(strict_json.read(exchange.body, longs=longs), type)
 
 
 def read_optional(exchange: Exchange, type: type[T], *, longs: bool = False) -> T:
-    """As `read`; a request without a body has an empty object."""
+    """As `read`; a missing body counts as an empty object."""
     return convert(strict_json.read(exchange.body or b"{}", longs=longs), type)
 
 
 def convert(value: object, type: type[T], where: str = "body") -> T:
-    """A JSON value as a value of `type`; raises `Failure` 400 that says where it does not fit."""
+    """Converts a JSON value to `type`; raises `Failure` 400 with the place that does not fit."""
     try:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as error:
@@ -66,7 +66,7 @@ def convert(value: object, type: type[T], where: str = "body") -> T:
 
 
 def text_of(exchange: Exchange) -> str:
-    """The body as text; raises `BadInput` for what is not UTF-8."""
+    """The body as text; raises `BadInput` if it is not UTF-8."""
     try:
         return exchange.body.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,7 +74,7 @@ def text_of(exchange: Exchange) -> str:
 
 
 def is_on(exchange: Exchange, parameter: str) -> bool:
-    """Whether a query parameter says `true` (in any case)."""
+    """Whether a query parameter is `true` (in any case)."""
     return exchange.one(parameter).lower() == "true"
 
 
@@ -99,7 +99,7 @@ def present(**members: object) -> Json:
 
 
 def texts(value: object) -> dict[str, str]:
-    """The strings of a stored object, by name; none where there is no such object."""
+    """The strings of a stored object, by name; none if there is no such object."""
     if not isinstance(value, Mapping):
         return {}
     return {str(key): str(text) for key, text in value.items()}

@@ -1,4 +1,4 @@
-"""What lies in a namespace is made here, whether it is asked for by itself or by a deployment.
+"""Creates the contents of a namespace, for single requests and for deployments.
 
 | made            | document                                            |
 |-----------------|-----------------------------------------------------|
@@ -8,8 +8,8 @@
 | dataset type    | `modules`                                           |
 | program         | `description`                                       |
 
-Each function takes the operation whose effects a creation has: the same dataset is made by
-`dataset.create` or by `application.deploy_contents`. Nothing is asked here.
+Each function takes the operation whose effects apply: the same dataset is created by
+`dataset.create` or by `application.deploy_contents`. Nothing is authorized here.
 SOURCE: cdap reference 4.8, 4.10 (P2, P5, P8).
 """
 
@@ -27,7 +27,7 @@ from lakewarden.systems.cdap.http.errors import conflict
 from lakewarden.systems.cdap.http.ids import inside, last, namespace_of
 
 TABLE: Final = "table"
-"""The type of datasets that an application declares by name alone."""
+"""The type of datasets that an application declares only by name."""
 
 _CLASSES: Final = "co.cask.cdap.api.dataset"
 
@@ -46,7 +46,7 @@ _BY_CLASS: Final = {
     f"{_CLASSES}.table.MemoryTable": "memoryTable",
     f"{_CLASSES}.table.Table": TABLE,
 }
-"""The classes behind types that are built in, each with its short name.
+"""The classes of built-in types, each with its short name.
 
 SOURCE: the modules that cdapio/cdap registers as the platform's own, up to 5.1
 (SystemDatasetRuntimeModule, CoreDatasetsModule, FileSetModule, CubeModule and their like).
@@ -61,7 +61,7 @@ _BY_NAME_ALONE: Final = (
 """Types without a class of their own, and other spellings (P5)."""
 
 BUILT_IN_TYPES: Final = tuple(sorted({*_BY_CLASS, *_BY_CLASS.values(), *_BY_NAME_ALONE}))
-"""Types of datasets that there are in every namespace; nobody needs a privilege on them.
+"""Dataset types that exist in every namespace; nobody needs a privilege on them.
 
 An application names a type by its class as often as by its short name.
 """
@@ -71,14 +71,14 @@ PRINCIPAL: Final = "principal"
 
 
 class NewDataSettings(NamedTuple):
-    """What is said of a new dataset or stream."""
+    """The settings of a new dataset or stream."""
 
     properties: Mapping[str, object] = {}
     description: str | None = None
     principal: str | None = None
 
     def document(self) -> Json:
-        """The members of the document that keep it."""
+        """The members of the document that store them."""
         return present(
             properties=dict(self.properties),
             description=self.description,
@@ -97,7 +97,7 @@ def put_dataset(
     type: str = TABLE,
     settings: NewDataSettings = NOTHING,
 ) -> None:
-    """A new dataset, of a type that is there."""
+    """Creates a dataset of an existing type."""
     object_store.add(
         exchange, transaction, operation, dataset, {TYPE_NAME: type, **settings.document()}
     )
@@ -110,7 +110,7 @@ def put_stream(
     stream: Entity,
     settings: NewDataSettings = NOTHING,
 ) -> None:
-    """A new stream, without events."""
+    """Creates a stream, without events."""
     object_store.add(exchange, transaction, operation, stream, settings.document())
 
 
@@ -121,9 +121,9 @@ def put_module(
     module: Entity,
     class_name: str,
 ) -> None:
-    """A new dataset module, and the one type that it brings along, named as its class.
+    """Creates a dataset module, and its only type, named after its class.
 
-    Raises `Failure` 409 for a type that is built in.
+    Raises `Failure` 409 for a built-in type.
     """
     if class_name in BUILT_IN_TYPES:
         raise conflict(f"the type '{class_name}' is built in")
@@ -136,7 +136,7 @@ def put_module(
 
 
 def type_of_module(module: Entity, class_name: str) -> Entity:
-    """The type that a module of this class brings along."""
+    """The type of a module with this class."""
     return inside(namespace_of(module), "dataset_type", class_name)
 
 
@@ -146,6 +146,6 @@ def put_program(
     program: Entity,
     description: str | None = None,
 ) -> None:
-    """A new program of an application that is there; it never ran."""
+    """Creates a program, which never ran, of an existing application."""
     body = present(description=description or "")
     object_store.add(exchange, transaction, "program.create", program, body)

@@ -1,7 +1,7 @@
-"""Dataset modules, and the dataset types that they bring along.
+"""Dataset modules, and their dataset types.
 
-A module has one class, and with it one type, which comes and goes with it. The types that are
-built in lie in the namespace `system`, all of them in one module; everybody is shown them.
+A module has one class, and one type, which is created and deleted with it. The built-in types are
+in the namespace `system`, all of them in one module; they are visible to everybody.
 SOURCE: cdap reference 2.7, 2.11, 4.8, 4.10 (P5, P8).
 """
 
@@ -37,11 +37,11 @@ TYPE: Final = f"{TYPES}/{{dataset_type}}"
 
 CLASS_NAME: Final = "className"
 CORE: Final = Entity("dataset_module", "system.core")
-"""The module of all types that are built in."""
+"""The module of all built-in types."""
 
 
 def modules(exchange: Exchange) -> Reply:
-    """The modules of a namespace that the caller is shown."""
+    """The modules of a namespace that are visible to the caller."""
     stored = _visible_bodies(exchange, "dataset_module.list", [CORE])
     bodies = object_store.documents(exchange, stored)
     return ok([_module(module, body) for module, body in zip(stored, bodies, strict=True)])
@@ -55,7 +55,7 @@ def get_module(exchange: Exchange) -> Reply:
 
 
 def types(exchange: Exchange) -> Reply:
-    """The types of a namespace that the caller is shown."""
+    """The types of a namespace that are visible to the caller."""
     built_in = [inside(SYSTEM, "dataset_type", name) for name in BUILT_IN_TYPES]
     return ok(
         [shown_type(exchange, t) for t in _visible_bodies(exchange, "dataset_type.list", built_in)]
@@ -70,7 +70,7 @@ def get_type(exchange: Exchange) -> Reply:
 
 
 def deploy(exchange: Exchange) -> Reply:
-    """A new module with its type; nothing of what is sent is run, or kept."""
+    """Creates a module with its type; the uploaded file is neither run nor stored."""
     new = entity(exchange, "dataset_module")
 
     def add_module(transaction: WriteTransaction) -> None:
@@ -88,7 +88,7 @@ def deploy(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes a module with its type, of which no dataset may be."""
+    """Deletes a module with its type, which no dataset may use."""
     module = entity(exchange, "dataset_module")
     write(
         *(exchange, "dataset_module.delete", module),
@@ -110,12 +110,12 @@ def delete_all_of(exchange: Exchange) -> Reply:
 
 
 def built_in_type(name: str) -> Json:
-    """A type that is built in, as replies show it."""
+    """A built-in type in the form of replies."""
     return {"name": name, "modules": [_module(CORE, {})]}
 
 
 def shown_type(exchange: Exchange, type: Entity) -> Json:
-    """A type with its modules, as replies show it."""
+    """A type with its modules, in the form of replies."""
     if _is_built_in(type):
         return built_in_type(last(type))
     names = _names(object_store.document(exchange, type), "modules")
@@ -126,7 +126,7 @@ def shown_type(exchange: Exchange, type: Entity) -> Json:
 
 
 def _visible_bodies(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> list[Entity]:
-    """What is shown in a namespace; in `system`, what is built in comes first."""
+    """The visible entities of a namespace; in `system`, the built-in ones come first."""
     space = namespace(exchange)
     state = allow(exchange, operation, space)
     if space != SYSTEM:
@@ -150,7 +150,7 @@ def _is_built_in(type: Entity) -> bool:
 def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence[Entity]) -> None:
     """Removes modules of a namespace with their types.
 
-    Raises `Failure` 409 where a dataset is of one of them.
+    Raises `Failure` 409 if a dataset has one of these types.
     """
     bodies = object_store.documents_in(transaction.store, exchange.realm, modules)
     used = _types_in_use(exchange, transaction, namespace_of(modules[0])) if modules else {}
@@ -171,7 +171,7 @@ def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence
 def _types_in_use(
     exchange: Exchange, transaction: WriteTransaction, space: Entity
 ) -> dict[str, Entity]:
-    """The names of the types of a namespace that datasets are of, each with one of those."""
+    """The names of a namespace's types that datasets use, each with one of these datasets."""
     state = transaction.realm(exchange.realm)
     used: dict[str, Entity] = {}
     for dataset, body in _datasets(exchange, transaction, space):
@@ -185,7 +185,7 @@ def _types_in_use(
 def _datasets(
     exchange: Exchange, transaction: WriteTransaction, space: Entity
 ) -> Iterable[tuple[Entity, Mapping[str, object]]]:
-    """The datasets that may be of types of a namespace: its own; for `system`, all there are."""
+    """The datasets that may use types of a namespace: its own; for `system`, all."""
     if space == SYSTEM:
         return transaction.store.documents_of(exchange.realm, "dataset")
     datasets = contents(transaction.realm(exchange.realm), space, ["dataset"])

@@ -1,6 +1,6 @@
-"""Datasets: made of a type, configured, administered and dropped.
+"""Datasets: created with a type, configured, administered and dropped.
 
-Nothing that a dataset would hold is kept here, so to empty or upgrade one is to be allowed to.
+No data of a dataset is stored here, so emptying or upgrading one only checks the authorization.
 SOURCE: cdap reference 2.7, 2.9, 2.11, 4.2, 4.8, K21.
 """
 
@@ -50,7 +50,7 @@ PROPERTIES: Final = "properties"
 
 
 class DatasetBody(Body, rename="camel"):
-    """What a new dataset is made of."""
+    """The body that creates a dataset."""
 
     type_name: str | None = None
     properties: dict[str, str] | None = None
@@ -59,14 +59,14 @@ class DatasetBody(Body, rename="camel"):
 
 
 def listed_all(exchange: Exchange) -> Reply:
-    """The datasets of a namespace that the caller is shown."""
+    """The datasets of a namespace that are visible to the caller."""
     datasets = listed(exchange, "dataset.list", namespace(exchange))
     bodies = object_store.documents(exchange, datasets)
     return ok([_row(dataset, body) for dataset, body in zip(datasets, bodies, strict=True)])
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new dataset; of a type that is not built in, that type is asked for too."""
+    """Creates a dataset; a type that is not built in requires a privilege too."""
     dataset = entity(exchange, "dataset")
     body = read_optional(exchange, DatasetBody)
 
@@ -100,7 +100,7 @@ def create(exchange: Exchange) -> Reply:
 
 
 def get(exchange: Exchange) -> Reply:
-    """One dataset, with its type: the modules of that only as far as it is shown."""
+    """One dataset, with its type; the type's modules only if they are visible."""
     dataset = entity(exchange, "dataset")
     state = allow(exchange, "dataset.get", dataset)
     body = object_store.document(exchange, dataset)
@@ -110,14 +110,14 @@ def get(exchange: Exchange) -> Reply:
 
 
 def get_properties(exchange: Exchange) -> Reply:
-    """The properties that the dataset was given."""
+    """The properties that the dataset was created or updated with."""
     dataset = entity(exchange, "dataset")
     allow(exchange, "dataset.get_properties", dataset)
     return ok(texts(object_store.document(exchange, dataset).get(PROPERTIES)))
 
 
 def update(exchange: Exchange) -> Reply:
-    """Other properties, in place of all that there were."""
+    """Replaces all properties."""
     dataset = entity(exchange, "dataset")
     properties = read(exchange, dict[str, str])
 
@@ -145,7 +145,7 @@ def drop_all(exchange: Exchange) -> Reply:
 
 
 def is_there(exchange: Exchange) -> Reply:
-    """Whether there is such a dataset, for callers who may see it."""
+    """Whether the dataset exists, for callers who may see it."""
     dataset = entity(exchange, "dataset")
     state = allow(exchange, "dataset.exists", dataset, missing=None)
     return ok({"result": is_stored(state, dataset)})
@@ -157,12 +157,12 @@ def truncate(exchange: Exchange) -> Reply:
 
 
 def upgrade(exchange: Exchange) -> Reply:
-    """Brings a dataset to this release."""
+    """Upgrades a dataset to this release."""
     return _act_on_dataset(exchange, "dataset.upgrade")
 
 
 def use_data(exchange: Exchange) -> Reply:
-    """501: data are read and written by programs alone."""
+    """501: data are only read and written by programs."""
     allow(exchange, "dataset.read", entity(exchange, "dataset"))
     raise Failure(501, "operations on the data of a dataset are not served")
 
@@ -177,7 +177,7 @@ def _type_of(body: Json) -> str:
 
 
 def _type_body(exchange: Exchange, type: Entity) -> Json:
-    """A type with its modules, or its name alone where the caller is not shown it."""
+    """A type with its modules, or only its name if it is not visible to the caller."""
     if last(type) in BUILT_IN_TYPES:
         return dataset_types.built_in_type(last(type))
     if not may(exchange, "dataset_type.get", type):

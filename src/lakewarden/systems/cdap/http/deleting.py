@@ -1,10 +1,10 @@
-"""Deleting everything of a kind at once, in both meanings.
+"""Deletes all entities of a kind at once, in one of two ways.
 
-An operation that deletes several names, as its `filter`, the operation that each of them must
-pass. Where its effects say `each`, every entity is judged alone: what may go goes, the rest is
-told, but to whoever is shown neither the namespace nor any of them, for whom it is not there.
-Otherwise all of it goes or nothing does; the refusal names the first entity that stands in the
-way, and where there are several all of them after it.
+The `filter` of an operation that deletes several entities names the operation that each must pass.
+If its effects say `each`, every entity is checked separately: the allowed ones are deleted, the
+others are reported. For a caller to whom neither the namespace nor any of the entities is visible,
+the namespace does not exist. Without `each`, either all are deleted or none; the refusal names the
+first denied entity, and if there are several, all of them after it.
 SOURCE: cdap reference 2.11.
 """
 
@@ -45,7 +45,7 @@ DeleteEntities = Callable[[WriteTransaction, Sequence[Entity]], None]
 
 
 class DeletionDecision(NamedTuple):
-    """What may go, and what may not, with the question that was answered with no."""
+    """The entities that may be deleted, and the denied requests for the others."""
 
     allowed: list[Entity]
     denied: list[Request]
@@ -58,10 +58,9 @@ def delete_all(
     type: str,
     delete_each: DeleteEntities | None = None,
 ) -> Reply:
-    """Deletes all entities of a type in a namespace: 200, 207 where something was left, 403 or 404.
+    """Deletes all entities of a type in a namespace: 200, 207 if some are left, 403 or 404.
 
-    `delete_each` deletes them, `object_store.drop` unless it is given; what it raises leaves all
-    as it was.
+    `delete_each` deletes them, by default `object_store.drop`; if it raises, nothing changes.
     """
 
     def plain(transaction: WriteTransaction, entities: Sequence[Entity]) -> None:
@@ -93,7 +92,7 @@ def delete_all(
 def _begin(
     exchange: Exchange, transaction: WriteTransaction, operation: str, within: Entity
 ) -> Failure | None:
-    """Asks the operation itself; a refusal is recorded, and raises `Failure` 404."""
+    """Checks the operation itself; a refusal is recorded, and raises `Failure` 404."""
     state = transaction.realm(exchange.realm)
     request = question(exchange, state, Requirement(operation, within), transaction.now)
     refused = refusal(exchange, state, request)
@@ -113,7 +112,7 @@ def _is_hidden(
     entities: Sequence[Entity],
     now: float,
 ) -> bool:
-    """Whether the caller is shown neither the namespace nor any of the entities in it."""
+    """Whether neither the namespace nor any of its entities is visible to the caller."""
     if is_allowed(exchange, state, Requirement("namespace.list.filter", within), now):
         return False
     request = question(exchange, state, Requirement(filter_of(state, lists)), now, within)
@@ -123,7 +122,7 @@ def _is_hidden(
 def decide_deletion(
     exchange: Exchange, state: RealmState, operation: str, entities: Sequence[Entity], now: float
 ) -> DeletionDecision:
-    """Which of the entities the operation's filter lets go."""
+    """Decides which of the entities the operation's filter allows to delete."""
     if not is_on(exchange) or not entities:
         return DeletionDecision(list(entities), [])
     filter_request = question(exchange, state, Requirement(filter_of(state, operation)), now)
@@ -139,7 +138,7 @@ def decide_deletion(
 def refuse_all(
     exchange: Exchange, transaction: WriteTransaction, state: RealmState, judged: DeletionDecision
 ) -> Failure:
-    """The refusal of all of it, recorded."""
+    """The refusal of the whole call; it is recorded."""
     ids = [cdap.format_id(request.target) for request in judged.denied]
     first = refusal_text(state.matrix, judged.denied[0])
     transaction.record(
@@ -151,10 +150,10 @@ def refuse_all(
 def record(
     exchange: Exchange, transaction: WriteTransaction, operation: str, judged: DeletionDecision
 ) -> None:
-    """Makes each deletion, and each that was refused, part of the audit trail.
+    """Records each deletion, and each refused one, in the audit trail.
 
-    Of those that were refused the first `MOST_LISTED` by name, with the number of the others: who
-    may delete nothing would else write as many rows as there are entities, as often as he asks.
+    Of the refused ones, the first `MOST_LISTED` by name and the number of the others are recorded:
+    otherwise a caller without privileges could write one row per entity with every call.
     """
     state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)

@@ -1,7 +1,7 @@
-"""Deploying and updating applications, each version of them.
+"""Deploys and updates applications, each with its versions.
 
 All versions of an application are one entity; its programs are those of the version that was
-deployed last. To deploy over an application that is there is to update it.
+deployed last. Deploying over an existing application updates it.
 SOURCE: cdap reference 2.4, 2.9, 4.6, 4.10 (P2), K11, K25.
 """
 
@@ -54,7 +54,7 @@ UNVERSIONED: Final = artifacts.SNAPSHOT
 
 
 class ArtifactBody(Body):
-    """Which artifact an application is made from."""
+    """The artifact of an application."""
 
     name: str
     version: str | None = None
@@ -62,7 +62,7 @@ class ArtifactBody(Body):
 
 
 class AppBody(Body):
-    """What is deployed, or what an update changes."""
+    """The body of a deployment or an update."""
 
     artifact: ArtifactBody | None = None
     config: object = None
@@ -71,10 +71,10 @@ class AppBody(Body):
 
 
 class Plan(NamedTuple):
-    """A deployment: the application and its version, from which artifact, and what it is made of.
+    """A deployment: the application and its version, its artifact, and its contents.
 
-    `principal` is the given owner, `config` the configuration as text. None is known of
-    an artifact where the application was brought in from elsewhere.
+    `principal` is the given owner, `config` the configuration as text. The artifact is None if it
+    is not known, because the application was imported.
     """
 
     app: Entity
@@ -88,12 +88,12 @@ class Plan(NamedTuple):
 
 
 def deploy(exchange: Exchange) -> Reply:
-    """Deploys an application from an artifact; over one that is there, updates it."""
+    """Deploys an application from an artifact; an existing application is updated."""
     return _deploy(exchange, UNVERSIONED)
 
 
 def create_version(exchange: Exchange) -> Reply:
-    """Deploys one version of an application; a fixed version once only."""
+    """Deploys one version of an application; a fixed version only once."""
     version = exchange.params["version"]
     artifacts.check_version(version)
     return _deploy(exchange, version)
@@ -130,9 +130,10 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
 
 
 def _operation(exchange: Exchange, state: RealmState, plan: Plan, now: float) -> str:
-    """What it is to deploy this: an update, where the application is there.
+    """The operation of this deployment: an update, if the application exists.
 
-    Whoever is not shown it, and could not deploy it anew, is refused as where it is not there.
+    A caller to whom it is not visible, and who could not deploy it anew, is refused as if it did
+    not exist.
     """
     if not is_stored(state, plan.app):
         return "application.deploy"
@@ -146,7 +147,7 @@ def _operation(exchange: Exchange, state: RealmState, plan: Plan, now: float) ->
 def deploy_file(exchange: Exchange) -> Reply:
     """Deploys an application together with its artifact: `name-version.jar` as the body.
 
-    The application is called as the configuration's `name` says, else as the artifact.
+    The application's name is the configuration's `name`, by default the artifact's name.
     """
     space = namespace(exchange)
     name, version = _archive(exchange.headers.get("x-archive-name", ""))
@@ -182,7 +183,7 @@ def deploy_file(exchange: Exchange) -> Reply:
 
 
 def update(exchange: Exchange) -> Reply:
-    """Changes an application: what is not said stays as it is."""
+    """Changes an application: members that are not given stay as they are."""
     app = application(exchange)
     body = read(exchange, AppBody)
 
@@ -212,7 +213,7 @@ def update(exchange: Exchange) -> Reply:
         may_update = Requirement("core.update", app)
         if is_allowed(exchange, state, may_update, transaction.now):
             return [may_update]
-        # Refused as for an application of which an artifact is known.
+        # Refused like an application whose artifact is known.
         stand_in = plan._replace(artifact=inside(namespace_of(app), "artifact", last(app)))
         return [_requirement(stand_in, "application.update")]
 
@@ -232,7 +233,7 @@ def update(exchange: Exchange) -> Reply:
 
 
 def _requirements(state: RealmState, plan: Plan, operation: str) -> Sequence[Requirement]:
-    """The operation itself, the owner, and each thing that the deployment would create."""
+    """The operation itself, the owner, and the creation of each new object."""
     owner = owners.effective(state, plan.app, plan.principal)
     return [
         _requirement(plan, operation),
@@ -249,9 +250,9 @@ def _requirement(plan: Plan, operation: str) -> Requirement:
 def _apply_plan(
     exchange: Exchange, transaction: WriteTransaction, plan: Plan, *, over: bool = False
 ) -> None:
-    """Makes the application what the plan says, once it was asked for.
+    """Applies the plan to the application, after authorization.
 
-    `over`: also where the version is fixed, and there.
+    `over`: also overwrites an existing fixed version.
     """
     realm = exchange.realm
     body = object_store.document_in(transaction, realm, plan.app)
@@ -281,7 +282,7 @@ def _apply_plan(
 
 
 def _artifact_body(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
-    """The artifact as replies show it, which is there in that version; raises `Failure` 404."""
+    """The artifact in the form of replies, in an existing version; raises `Failure` 404."""
     if plan.artifact is None:
         return None
     if not is_stored(transaction.realm(realm), plan.artifact):
@@ -296,7 +297,7 @@ def _artifact_body(transaction: WriteTransaction, realm: str, plan: Plan) -> Jso
 
 
 def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
-    """What is kept of each version, by version; of one brought in from elsewhere a single one."""
+    """The stored data of each version, by version; an imported application has a single one."""
     versions = body.get(VERSIONS)
     return {UNVERSIONED: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
 
@@ -310,7 +311,7 @@ def version_of(app: Entity, body: Mapping[str, object], version: str) -> Json:
 
 
 def latest(body: Mapping[str, object]) -> Json:
-    """The version that was deployed last; empty where nothing is kept of any."""
+    """The version that was deployed last; empty if no version is stored."""
     versions = sorted(
         versions_in(body).values(),
         key=lambda version_body: float(cast("float", version_body.get("deployed") or 0.0)),

@@ -1,12 +1,12 @@
-"""What an application is made of: read from its configuration, asked for, and brought into being.
+"""The contents of an application: read from its configuration, authorized, and created.
 
     {"programs": [{"type": "workflow", "name": "nightly"}],
      "datasets": ["t1", {"name": "t2", "type": "com.acme.Cube"}],
      "streams": ["s1"],
      "modules": [{"name": "cubes", "className": "com.acme.Cube"}]}
 
-Datasets, streams, modules and types that do not exist yet are created by the deployment, and
-each is asked for. Programs go with their application.
+Datasets, streams, modules and types that do not exist yet are created by the deployment, and each
+creation is authorized. Programs belong to their application.
 SOURCE: cdap reference 2.4, 3.4, 4.10 (P2, P8), K11, K21.
 """
 
@@ -40,7 +40,7 @@ CONTENTS: Final = "application.deploy_contents"
 
 
 class ProgramSpec(Body):
-    """A program, as a configuration declares it."""
+    """A program in a configuration."""
 
     type: str
     name: str
@@ -48,21 +48,21 @@ class ProgramSpec(Body):
 
 
 class DatasetSpec(Body):
-    """A dataset of a type of its own."""
+    """A dataset with a given type."""
 
     name: str
     type: str = TABLE
 
 
 class ModuleSpec(Body, rename="camel"):
-    """A dataset module; its one type is named as its class."""
+    """A dataset module; its only type is named after its class."""
 
     name: str
     class_name: str
 
 
 class Config(Body):
-    """The part of a configuration that says what an application is made of."""
+    """The part of a configuration that declares the contents of an application."""
 
     name: str | None = None
     programs: list[ProgramSpec] | None = None
@@ -73,7 +73,7 @@ class Config(Body):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an application is made of: entities, and what is said of them."""
+    """The contents of an application: entities, and their settings."""
 
     programs: dict[Entity, str | None]
     datasets: dict[Entity, str]
@@ -82,20 +82,20 @@ class Contents:
 
 
 def text_of_config(config: object) -> str:
-    """A configuration as the text that replies show: objects are written out."""
+    """A configuration in the text form of replies: objects are serialized."""
     if config is None:
         return ""
     return config if isinstance(config, str) else json.dumps(config, separators=(",", ":"))
 
 
 def read_config(config: str) -> Config:
-    """A configuration's text; raises `Failure` 400, or `BadInput`, where it cannot be read."""
+    """Parses a configuration's text; raises `Failure` 400, or `BadInput`, if it is invalid."""
     value = strict_json.read(config.encode("utf-8", "surrogatepass")) if config.strip() else {}
     return convert(value, Config, "config")
 
 
 def read_contents(application: Entity, config: str) -> Contents:
-    """What an application with this configuration is made of. Raises as `read_config`."""
+    """The contents of an application with this configuration. Raises as `read_config`."""
     parsed = read_config(config)
     space = namespace_of(application)
     datasets = [
@@ -118,9 +118,9 @@ def read_contents(application: Entity, config: str) -> Contents:
 
 
 def shown_config(exchange: Exchange, application: Entity, config: str) -> str:
-    """The configuration as far as what it declares is shown to the caller, by its lists.
+    """The configuration, with only those declared objects that lists show to the caller.
 
-    It is the same text where all is shown.
+    The text is unchanged if all are visible.
     """
     if not config.strip():
         return config
@@ -142,7 +142,7 @@ _DECLARED: Final = {
     "streams": "stream",
     "modules": "dataset_module",
 }
-"""What a configuration declares, by the member that does."""
+"""The declared objects of a configuration, by member."""
 
 
 def _declared_entity(application: Entity, type: str, item: str | Mapping[str, str]) -> Entity:
@@ -155,10 +155,10 @@ def _declared_entity(application: Entity, type: str, item: str | Mapping[str, st
 def requirements(
     state: RealmState, new_contents: Contents, owner: str | None
 ) -> Sequence[Requirement]:
-    """What is asked for what the deployment would create.
+    """The requirements for the objects that the deployment would create.
 
-    Of the effective owner, as whom it is created; of the caller if there is none, or where
-    the operation gives what was created to its creator.
+    They apply to the effective owner, as whom the objects are created; to the caller if there is
+    none, or if the operation gives created objects to their creator.
     """
     gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
     owner_principal = None if gives else owners.person(state, owner)
@@ -169,7 +169,7 @@ def requirements(
 
 
 def _new(state: RealmState, new_contents: Contents) -> Iterator[Entity]:
-    """What the deployment would create, other than programs."""
+    """The objects that the deployment would create, except programs."""
     modules = _new_modules(state, new_contents)
     types = (creating.type_of_module(module, name) for module, name in modules.items())
     for entity in (*modules, *types, *new_contents.datasets, *new_contents.streams):
@@ -180,7 +180,7 @@ def _new(state: RealmState, new_contents: Contents) -> Iterator[Entity]:
 def _new_modules(state: RealmState, new_contents: Contents) -> dict[Entity, str]:
     """The modules that the deployment would create.
 
-    One that is stored brings nothing along, whatever class the configuration says of it.
+    An existing module adds no type, regardless of its class in the configuration.
     """
     modules = new_contents.modules.items()
     return {module: name for module, name in modules if not is_stored(state, module)}
@@ -189,7 +189,7 @@ def _new_modules(state: RealmState, new_contents: Contents) -> dict[Entity, str]
 def _types_in_use(
     state: RealmState, new_contents: Contents, owner_principal: Principal | None
 ) -> Iterator[Requirement]:
-    """What is asked of custom types of new datasets, beside those that are created with it."""
+    """The requirements for custom types of new datasets, except types that are created as well."""
     brought = set(_new_modules(state, new_contents).values())
     for dataset, type in new_contents.datasets.items():
         if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
@@ -199,7 +199,7 @@ def _types_in_use(
 
 
 def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:
-    """The type of that name: one of the dataset's namespace, else the platform's."""
+    """The type of that name: of the dataset's namespace, else of the platform."""
     own = inside(namespace_of(dataset), "dataset_type", type)
     shared = inside(SYSTEM, "dataset_type", type)
     return shared if is_stored(state, shared) and not is_stored(state, own) else own
@@ -212,13 +212,13 @@ def create_contents(
     new_contents: Contents,
     principal: str | None,
 ) -> None:
-    """Creates what does not exist yet, and removes programs that are declared no more.
+    """Creates missing objects, and removes programs that are no longer declared.
 
-    `principal` is the given owner: data are stored with it alone. That of the namespace owns
-    what has none of its own, and need not be repeated for it.
+    `principal` is the given owner; only this one is stored with data. The namespace's owner owns
+    objects without an owner of their own, and need not be repeated.
 
-    Raises `Failure` 403 for what is there and has another owner, 404 for a type that does not
-    exist, 409 for a type that is built in and for a program that runs and would go.
+    Raises `Failure` 403 for an existing object with another owner, 404 for a type that does not
+    exist, 409 for a built-in type, and for a running program that would be removed.
     SOURCE: cdapio/cdap, CreateStreamsStage and CreateDatasetInstancesStage at v5.1.2.
     """
     owner = owners.effective(transaction.realm(exchange.realm), application, principal)

@@ -1,8 +1,8 @@
-"""What goes wrong, as CDAP says it: a status and one text.
+"""Errors in CDAP's format: a status and a text.
 
-Handlers raise `Failure`, made by one of the functions here, or let an error of the lower layers
-through; `failure_of` turns either into what is answered. The body is the plain text, but for
-401, which is JSON. Anything unforeseen is a 500 without details.
+Handlers raise `Failure`, made by a function of this module, or let an error of the lower layers
+propagate. `failure_of` turns either into the response. The body is plain text, except for 401,
+which is JSON. Any unforeseen error is a 500 without details.
 SOURCE: cdap reference 4.1 and 4.2.
 """
 
@@ -31,11 +31,11 @@ from lakewarden.systems.cdap import names as cdap
 TEXT: Final = "text/plain; charset=utf-8"
 
 NO_CREDENTIALS: Final = "credentials are required"
-"""What the server says of a request that brings none."""
+"""The server's message for a request without credentials."""
 
 
 class Failure(WardenError):
-    """An answer that is not a success: HTTP status and text."""
+    """An error response: HTTP status and text."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ def forbidden(message: str) -> Failure:
 
 
 def not_found(named: Entity | str) -> Failure:
-    """404, for an entity, or for the id of something that is none.
+    """404, for an entity, or for the id of something that is not an entity.
 
     >>> not_found(Entity("dataset", "sales.t1")).message
     "'dataset:sales.t1' was not found."
@@ -72,7 +72,7 @@ def not_found(named: Entity | str) -> Failure:
 
 
 def exists(named: Entity | str) -> Failure:
-    """409: what should be created already exists."""
+    """409: the object to create already exists."""
     return Failure(409, f"'{_id(named)}' already exists.")
 
 
@@ -95,7 +95,7 @@ def _id(named: Entity | str) -> str:
 
 
 def failure_of(error: Exception) -> Failure:
-    """The failure that an error of any layer is answered with."""
+    """The failure that answers an error of any layer."""
     match error:
         case Failure():
             return error
@@ -114,12 +114,12 @@ def failure_of(error: Exception) -> Failure:
 
 
 def reply_of(failure: Failure) -> Reply:
-    """The text that says it."""
+    """The text response of the failure."""
     return Reply(failure.status, failure.message.encode(), TEXT)
 
 
 def unauthorized(why: str, announced: Sequence[str]) -> Reply:
-    """401: where tokens come from, and why the one that was sent is not good.
+    """401: where to get tokens, and why the received one is not valid.
 
     SOURCE: cdap reference 4.1.
     """
@@ -134,6 +134,6 @@ def unauthorized(why: str, announced: Sequence[str]) -> Reply:
 
 
 def _in_quotes(text: str) -> str:
-    """The text as a quoted string of a header may hold it."""
+    """The text as a quoted string in a header."""
     plain = text.encode("ascii", "replace").decode("ascii")
     return plain.replace("\\", "'").replace('"', "'")

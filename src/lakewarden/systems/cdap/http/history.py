@@ -1,6 +1,6 @@
-"""What programs ran: their runs one by one, how many, and the log levels of those that run.
+"""Runs of programs: single runs, their number, and the log levels of active runs.
 
-Only those who may read the program's arguments see the arguments of a run.
+Only callers who may read the program's arguments see the arguments of a run.
 SOURCE: cdap reference 2.5, 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
 """
 
@@ -30,14 +30,14 @@ RUN: Final = f"{PATH}/runs/{{run}}"
 LEVELS: Final = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF")
 
 LEVELLED: Final = ("flow", "service", "worker")
-"""Types of programs whose log levels are set while they run."""
+"""Types of programs whose log levels can be set while they run."""
 
 _PAGE: Final = 100
 _ALL: Final = "ALL"
 
 
 def listed(exchange: Exchange) -> Reply:
-    """The runs of a program, the newest first, by status and time."""
+    """The runs of a program, newest first, by status and time."""
     target = program(exchange)
     allow(exchange, "program.get_history", target)
     status = (exchange.one("status") or _ALL).upper()
@@ -62,14 +62,14 @@ def one(exchange: Exchange) -> Reply:
 
 
 def count(exchange: Exchange) -> Reply:
-    """How often the program was started."""
+    """How many times the program was started."""
     target = program(exchange)
     allow(exchange, "program.get_history", target)
     return ok(runs.count(object_store.document(exchange, target)))
 
 
 def run_bodies(exchange: Exchange, target: Entity, rows: Sequence[ValueRow]) -> list[Json]:
-    """Runs of a program as the caller may see them."""
+    """The runs of a program, with the members that the caller may see."""
     if not may(exchange, "program.get_runtime_args", target):
         return [runs.run_body(row, {}) for row in rows]
     return [
@@ -79,7 +79,7 @@ def run_bodies(exchange: Exchange, target: Entity, rows: Sequence[ValueRow]) -> 
 
 
 def set_levels(exchange: Exchange) -> Reply:
-    """Sets the levels of some loggers of a run that has not ended."""
+    """Sets the levels of some loggers of an active run."""
 
     def changed(levels: dict[str, str]) -> dict[str, str]:
         changed_levels = read(exchange, dict[str, str])
@@ -92,7 +92,7 @@ def set_levels(exchange: Exchange) -> Reply:
 
 
 def reset_levels(exchange: Exchange) -> Reply:
-    """Takes back what was set of the loggers that are named, or of all."""
+    """Resets the levels of the named loggers, or of all."""
 
     def changed(levels: dict[str, str]) -> dict[str, str]:
         named = convert(strict_json.read(exchange.body or b"[]"), list[str])

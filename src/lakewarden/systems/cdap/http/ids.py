@@ -1,7 +1,7 @@
 """The entities that paths name, and their last parts in replies.
 
-Each parameter is checked by itself before the parts are put together, so that no dot of one
-part turns into the border between two. Raises `BadInput` for an invalid name.
+Each parameter is validated separately before the parts are joined, so a dot in one part cannot
+become a separator. Raises `BadInput` for an invalid name.
 SOURCE: cdap reference 1.2 and 4.7.
 """
 
@@ -18,10 +18,10 @@ from lakewarden.systems.cdap.http.errors import not_found
 from lakewarden.systems.cdap.settings import CdapSettings
 
 SYSTEM: Final = Entity("namespace", "system")
-"""The namespace of the platform itself. It is always there, and not listed."""
+"""The namespace of the platform itself. It always exists, and is not listed."""
 
 DEFAULT: Final = Entity("namespace", "default")
-"""The namespace that is always there."""
+"""The namespace that always exists."""
 
 BY_WORD: Final = {
     "flows": "flow",
@@ -31,14 +31,14 @@ BY_WORD: Final = {
     "workers": "worker",
     "workflows": "workflow",
 }
-"""The words for types of programs in paths, and those in names."""
+"""The words for types of programs in paths, and in names."""
 
 SHOWN: Final = {type: type.capitalize() for type in cdap.PROGRAM_TYPES}
-"""Types of programs as replies write them."""
+"""Types of programs in the spelling of replies."""
 
 
 def instance(exchange: Exchange) -> Entity:
-    """The instance as which this server goes."""
+    """The instance that this server represents."""
     return Entity("instance", exchange.services.of(CdapSettings).instance_name)
 
 
@@ -53,7 +53,7 @@ def inside(namespace: Entity, type: str, name: str) -> Entity:
 
 
 def entity(exchange: Exchange, type: str) -> Entity:
-    """The entity of `{namespace}` and the parameter that is called as the type."""
+    """The entity of `{namespace}` and the parameter named after the type."""
     return inside(namespace(exchange), type, exchange.params[type])
 
 
@@ -65,7 +65,7 @@ def application(exchange: Exchange) -> Entity:
 def program(exchange: Exchange) -> Entity:
     """The program of `{namespace}`, `{app}`, `{kind}` and `{program}`.
 
-    Raises `Failure` 404 for a word that is no type of programs.
+    Raises `Failure` 404 for an unknown type of programs.
     """
     type = BY_WORD.get(exchange.params["kind"])
     if type is None:
@@ -81,13 +81,13 @@ def of_application(application: Entity, type: str, name: str) -> Entity:
 
 
 def namespace_of(entity: Entity) -> Entity:
-    """The namespace in which the entity lies, or that it is."""
+    """The namespace that the entity is or is in."""
     above = cdap.parent(entity)
     return entity if above is None else namespace_of(above)
 
 
 def last(entity: Entity) -> str:
-    """What the entity is called in its container.
+    """The name of the entity within its container.
 
     >>> last(Entity("program", "sales.ingest.workflow.nightly"))
     'nightly'
@@ -97,7 +97,7 @@ def last(entity: Entity) -> str:
 
 
 def program_type(program: Entity) -> str:
-    """The type of a program as names spell it.
+    """The type of a program in the spelling of names.
 
     >>> program_type(Entity("program", "sales.ingest.workflow.nightly"))
     'workflow'

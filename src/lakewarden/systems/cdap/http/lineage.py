@@ -1,10 +1,10 @@
 """Lineage: which programs work on which datasets and streams, as applications declare it.
 
-An application says what it is made of; each of its programs is taken to work on each dataset and
-stream that it declares, from its deployment on. What a program does with them is not known, as
-nothing is executed: the access is reported as `unknown`. A step of the way goes from data to the
-programs that work on it, and from there to all else that they work on; nothing that the caller
-is not visible is returned or stepped through.
+An application declares its contents; each of its programs counts as working on each declared
+dataset and stream, from the deployment on. What a program does with them is unknown, because
+nothing is executed: the access is reported as `unknown`. A step leads from data to the programs
+that work on it, and from there to all other data that they work on; entities that are not visible
+to the caller are neither returned nor stepped through.
 SOURCE: cdap reference 2.6, 2.7, 4.9; cdapio/cdap, LineageHandler at v5.1.2.
 """
 
@@ -28,14 +28,14 @@ from lakewarden.systems.cdap.http.moments import Span, span
 from lakewarden.systems.cdap.http.subjects import SPACE, Subject
 
 LEVELS: Final = 10
-"""So many steps are gone unless it is said."""
+"""The default number of steps."""
 
 _MOST_LEVELS: Final = 100
 _UNKNOWN: Final = "unknown"
 
 
 class Edge(NamedTuple):
-    """That a program works on a dataset or stream."""
+    """A program works on a dataset or stream."""
 
     data: Entity
     program: Entity
@@ -43,13 +43,13 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True)
 class _Graph:
-    """What the caller is shown of a namespace: programs by data, and the other way round."""
+    """The visible part of a namespace: programs by data, and vice versa."""
 
     programs: dict[Entity, list[Entity]] = field(default_factory=dict)
     data: dict[Entity, list[Entity]] = field(default_factory=dict)
 
     def around(self, start: Entity, levels: int) -> set[Edge]:
-        """The edges within so many steps."""
+        """The edges within `levels` steps."""
         edges: set[Edge] = set()
         front, visited = [start], {start}
         for _ in range(levels):
@@ -100,7 +100,7 @@ def _lineage(exchange: Exchange, start: Entity) -> Reply:
 
 
 def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
-    """What the applications of a namespace declared before the span ends."""
+    """The declarations of a namespace's applications before the span ends."""
     state = exchange.realm_state
     apps = contents(state, space, ["application"])
     graph = _Graph()
@@ -130,7 +130,7 @@ def _visible_data(exchange: Exchange, space: Entity) -> frozenset[Entity]:
 
 
 def _deployed(body: Json) -> int:
-    """When an application was deployed, in milliseconds; 0 where that is not known."""
+    """When an application was deployed, in milliseconds; 0 if unknown."""
     moment = latest(body).get("deployed")
     return int(moment * 1_000) if isinstance(moment, int | float) else 0
 
@@ -145,7 +145,7 @@ def _declared_edges(space: Entity, version_body: Json) -> list[Entity]:
 
 
 def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[Entity, list[str]]:
-    """The runs that went on in the span, of the programs of which the caller may know them."""
+    """The runs active in the span, for programs whose runs the caller may see."""
     readable = passing(exchange, "program.get_history", programs)
     with exchange.service.reading() as reading:
         return {
@@ -164,7 +164,7 @@ def _nodes(entities: Iterable[Entity]) -> Json:
 
 
 def _key(entity: Entity) -> str:
-    """How a reply names a node.
+    """The name of a node in a reply.
 
     >>> _key(Entity("program", "sales.shop.workflow.nightly"))
     'workflow.sales.shop.nightly'

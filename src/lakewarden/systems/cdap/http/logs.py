@@ -1,8 +1,8 @@
-"""Logs of programs: lines that are really kept, the newest of them.
+"""Logs of programs: the newest lines, which are really stored.
 
-A line that is sent to a program goes to its run, where one is going on. Lines are told as they
-came; where a stretch of them is asked for by its end, each comes with the place from which the
-next stretch begins. How many are kept, and taken at once, is a setting (`CdapLimits`).
+A line sent to a program belongs to its active run, if there is one. Lines are returned in order of
+arrival; if a range is requested by an offset, each line has the offset at which the next range
+begins. The number of stored lines, and of lines per request, is a setting (`CdapLimits`).
 SOURCE: cdap reference 2.5 (K14, K23), 4.7, 4.10 (P7).
 """
 
@@ -28,7 +28,7 @@ from lakewarden.systems.cdap.http.subjects import PROGRAM
 from lakewarden.systems.cdap.settings import CdapSettings
 
 LINES: Final = "cdapLogLines"
-"""Under which the lines of a program are kept, as values in time."""
+"""The aspect of a program's lines, stored as timeseries values."""
 
 _USUAL: Final = 50
 _REVISIONS: Final = 10**12 - 1
@@ -37,7 +37,7 @@ _MARK_LENGTH: Final = 18
 
 
 class Line(NamedTuple):
-    """A line: when it came, which of that moment it is (the later the less), and of which run."""
+    """A line: its time, its order within that time (later lines have less), and its run."""
 
     time: int
     mark: str
@@ -46,17 +46,17 @@ class Line(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """What lines are in order of."""
+        """The sort key of lines."""
         return self.time, -int(self.mark)
 
     @property
     def offset(self) -> str:
-        """The place, as requests and replies write it."""
+        """The place, in the notation of requests and replies."""
         return f"{self.mark}.{self.time}"
 
 
 def emit(exchange: Exchange) -> Reply:
-    """Keeps the lines of the body."""
+    """Stores the lines of the body."""
     entity, run = program(exchange), exchange.params.get("run")
     limits = exchange.services.of(CdapSettings).limits
 
@@ -82,27 +82,28 @@ def emit(exchange: Exchange) -> Reply:
 
 
 def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int:
-    """Now, or the time of the newest line where the clock went back: lines keep their order."""
+    """Now, or the time of the newest line if the clock went back: lines keep their order."""
     newest = transaction.store.values(realm, entity, LINES, 0, LAST, 1)
     return max(int(transaction.now * 1_000), *(row.time for row in newest), 0)
 
 
 def _sort_key(revision: int, index: int) -> str:
-    """Orders lines of one moment: of two the later one has the lesser mark.
+    """Orders lines with the same time: the later one has the lesser mark.
 
-    The store gives values of one moment in order of their marks, and the newest values first.
+    The store returns values with the same time in order of their marks, and the newest values
+    first.
     """
     return f"{_REVISIONS - revision:012}{_INDEXES - index:06}"
 
 
 def view(exchange: Exchange) -> Reply:
-    """The lines between `start` and `stop`, as text, the oldest first."""
+    """The lines between `start` and `stop`, as text, oldest first."""
     lines = _lines(exchange, span(exchange, "start", "stop"))
     return Reply(200, "".join(f"{_line_body(exchange, line)}\n" for line in lines).encode(), TEXT)
 
 
 def following(exchange: Exchange) -> Reply:
-    """The lines behind `fromOffset`; without it the newest."""
+    """The lines after `fromOffset`; by default the newest."""
     most, after = _number(exchange), _offset(exchange)
     if after is None:
         return _lines_reply(exchange, _lines(exchange, Span())[-most:])
@@ -111,7 +112,7 @@ def following(exchange: Exchange) -> Reply:
 
 
 def preceding(exchange: Exchange) -> Reply:
-    """The lines before `fromOffset`; without it the newest."""
+    """The lines before `fromOffset`; by default the newest."""
     most, before = _number(exchange), _offset(exchange)
     lines = _lines(exchange, Span() if before is None else Span(0, before[0] + 1))
     if before is not None:
@@ -120,7 +121,7 @@ def preceding(exchange: Exchange) -> Reply:
 
 
 def _lines(exchange: Exchange, within: Span) -> list[Line]:
-    """The lines of a span that the caller asks for, the oldest first; raises as `allow` does."""
+    """The requested lines of a span, oldest first; raises as `allow` does."""
     entity, run = program(exchange), exchange.params.get("run")
     allow(exchange, "program.view_logs", entity)
     with exchange.service.reading() as reading:
@@ -139,7 +140,7 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
 def _run_of_lines(
     exchange: Exchange, transaction: WriteTransaction, entity: Entity, run: str | None
 ) -> str | None:
-    """The run that the request names, else the one that was started last and goes on."""
+    """The run in the request, by default the active run that was started last."""
     if run is not None:
         return runs.require(transaction.store, exchange.realm, entity, run).mark
     active = object_store.document_in(transaction, exchange.realm, entity).get(runs.ACTIVE)
@@ -165,7 +166,7 @@ def _number(exchange: Exchange) -> int:
 
 
 def _offset(exchange: Exchange) -> tuple[int, int] | None:
-    """The place that a request names; raises `Failure` 400 for what is none."""
+    """The offset in a request; raises `Failure` 400 if it is invalid."""
     text = exchange.one("fromOffset")
     if not text:
         return None

@@ -1,8 +1,8 @@
-"""Metadata: properties and tags that users put on things, and those that the platform knows.
+"""Metadata: properties and tags set by users, and those of the platform.
 
-What users said is kept (scope `user`); what the platform says is made from what is stored
-(scope `system`) and cannot be written. Reading asks one operation and writing another, of the
-entity or of that to which a part belongs.
+Metadata of users is stored (scope `user`); that of the platform is derived from stored data (scope
+`system`) and read-only. Reading requires one operation and writing another, on the entity or on the
+entity that a part belongs to.
 SOURCE: cdap reference 2 (K10), 4.9.
 """
 
@@ -30,7 +30,7 @@ SCOPES: Final = (USER, SYSTEM)
 ENTITY_NAME: Final = "entity-name"
 
 MOST: Final = 1_000
-"""An entity has at most so many properties, and so many tags."""
+"""The maximum number of properties, and of tags, of an entity."""
 
 _WORD_LENGTH: Final = 50
 _VALUE_LENGTH: Final = 4_096
@@ -45,12 +45,12 @@ class Record(NamedTuple):
     tags: tuple[str, ...] = ()
 
     def body(self) -> Json:
-        """As replies and documents have it."""
+        """The metadata in the form of replies and documents."""
         return {"properties": dict(self.properties), "tags": list(self.tags)}
 
 
 def user_record(body: Json) -> Record:
-    """What users said, as a document or a part of it keeps it."""
+    """The users' metadata in a document or a part of it."""
     metadata = body.get(METADATA)
     if not isinstance(metadata, Mapping):
         return Record()
@@ -60,7 +60,7 @@ def user_record(body: Json) -> Record:
 
 
 def platform_record(subject: Subject, body: Json) -> Record:
-    """What the platform knows, from name and document."""
+    """The platform's metadata, from name and document."""
     properties = {ENTITY_NAME: subject.name}
     is_application = subject.entity.type == "application" and subject.part is None
     members = latest(body) if is_application else body
@@ -84,7 +84,7 @@ class _MetadataHandlers(NamedTuple):
     kind: Kind
 
     def all(self, exchange: Exchange) -> Reply:
-        """All metadata, a record for each scope."""
+        """All metadata, one record for each scope."""
         subject, by_scope = self._records(exchange)
         id = subject.id()
         return ok(
@@ -92,7 +92,7 @@ class _MetadataHandlers(NamedTuple):
         )
 
     def properties(self, exchange: Exchange) -> Reply:
-        """The properties, of both scopes unless one is asked for; users win."""
+        """The properties of the requested scope, by default of both; those of users win."""
         by_scope = self._records(exchange)[1]
         merged: dict[str, str] = {}
         for scope in reversed(list(by_scope)):
@@ -100,7 +100,7 @@ class _MetadataHandlers(NamedTuple):
         return ok(merged)
 
     def tags(self, exchange: Exchange) -> Reply:
-        """The tags, of both scopes unless one is asked for."""
+        """The tags of the requested scope, by default of both."""
         by_scope = self._records(exchange)[1]
         return ok(sorted({tag for metadata in by_scope.values() for tag in metadata.tags}))
 
@@ -112,7 +112,7 @@ class _MetadataHandlers(NamedTuple):
         return subject, {scope: by_scope[scope] for scope in scopes}
 
     def add_properties(self, exchange: Exchange) -> Reply:
-        """Sets properties; those that are not named stay."""
+        """Sets properties; the others stay."""
 
         def change(old: Record) -> Record:
             properties = convert(strict_json.read(exchange.body), dict[str, str])
@@ -138,7 +138,7 @@ class _MetadataHandlers(NamedTuple):
         return self._change(exchange, change)
 
     def remove_all(self, exchange: Exchange) -> Reply:
-        """Removes all that users said."""
+        """Removes all metadata of users."""
         return self._change(exchange, lambda _: Record())
 
     def remove_properties(self, exchange: Exchange) -> Reply:
@@ -150,7 +150,7 @@ class _MetadataHandlers(NamedTuple):
         return self._change(exchange, lambda old: old._replace(tags=()))
 
     def remove_property(self, exchange: Exchange) -> Reply:
-        """Removes one property; one that does not exist is no error."""
+        """Removes one property; a missing one is not an error."""
         key = exchange.params["key"]
 
         def change(old: Record) -> Record:
@@ -160,7 +160,7 @@ class _MetadataHandlers(NamedTuple):
         return self._change(exchange, change)
 
     def remove_tag(self, exchange: Exchange) -> Reply:
-        """Removes one tag; one that does not exist is no error."""
+        """Removes one tag; a missing one is not an error."""
         removed = exchange.params["tag"]
         return self._change(
             exchange,
@@ -199,7 +199,7 @@ class _MetadataHandlers(NamedTuple):
 
 
 def scopes_of(exchange: Exchange) -> tuple[str, ...]:
-    """The scopes that a request asks for; raises `Failure` 400 for one that does not exist."""
+    """The requested scopes; raises `Failure` 400 for an unknown scope."""
     scope = exchange.one("scope").upper()
     if scope and scope not in SCOPES:
         raise bad(f"unknown scope {quoted(exchange.one('scope'))}; expected `user` or `system`")

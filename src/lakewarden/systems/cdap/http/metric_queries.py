@@ -1,8 +1,8 @@
-"""Queries over metrics: sums over all that the tags name and the caller may view.
+"""Queries over metrics: sums over everything that matches the tags and that the caller may view.
 
-Tags that name one program, dataset or stream ask about it alone, and are refused as viewing it
-would be. Tags that name less (a namespace, an application, `*`) sum over what they hold, as far
-as the caller may view it.
+Tags for a single program, dataset or stream refer to it alone, and are refused as viewing it would
+be. Broader tags (a namespace, an application, `*`) sum over their contents, as far as the caller
+may view them.
 SOURCE: cdap reference 4.7 (K23); cdapio/cdap, MetricsHandler at v5.1.2.
 """
 
@@ -33,11 +33,11 @@ ANY: Final = "*"
 
 _WHOLE: Final = "2147483647s"
 _RESOLUTIONS: Final = {"auto": 60, "1s": 60, "1m": 60, "60s": 60, "1h": 3_600, "3600s": 3_600}
-"""Seconds in a step, by the word for it; nothing finer than a minute is kept."""
+"""Seconds in a step, by its word; nothing finer than a minute is stored."""
 
 
 class RangeBody(Body):
-    """The span of time of a query."""
+    """The time range of a query."""
 
     start: str | int | None = None
     end: str | int | None = None
@@ -46,7 +46,7 @@ class RangeBody(Body):
 
 
 class QueryBody(Body, rename="camel"):
-    """One query: what its tags are, which metrics of it, and by which tags it is split."""
+    """One query: its tags, its metrics, and the tags by which it is split."""
 
     tags: dict[str, str] = msgspec.field(default_factory=dict)
     metrics: list[str] = msgspec.field(default_factory=list)
@@ -55,19 +55,19 @@ class QueryBody(Body, rename="camel"):
 
 
 class Steps(NamedTuple):
-    """The times of a query in seconds; a step of 0: one sum over all of it."""
+    """The times of a query in seconds; a step of 0 means one sum over all of it."""
 
     start: int
     end: int
     step: int
 
     def step_of(self, time: int) -> int:
-        """The step in which a time in milliseconds lies."""
+        """The step that contains a time in milliseconds."""
         return time // 1_000 // self.step * self.step if self.step else 0
 
     @property
     def is_ever(self) -> bool:
-        """Whether it is about all that was ever counted."""
+        """Whether the query covers everything that was ever counted."""
         return (self.start, self.end) == (0, LAST // 1_000)
 
 
@@ -83,7 +83,7 @@ def query(exchange: Exchange) -> Reply:
 
 
 def search(exchange: Exchange) -> Reply:
-    """What there is to query: the metrics of what the tags name, or the tags that split it."""
+    """What can be queried: the metrics that match the tags, or the tags that split it."""
     tags, target = _tags(exchange), exchange.one("target")
     if target not in ("metric", "tag"):
         raise bad(f"expected `metric` or `tag` as `target`, got {quoted(target)}")
@@ -96,7 +96,7 @@ def search(exchange: Exchange) -> Reply:
 
 
 def _next_tags(entities: Iterable[Entity], tags: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The first tag of each entity that is not given yet, in order."""
+    """The first tag of each entity that is not yet given, in order."""
     remaining = (
         [pair for pair in tags_of(entity).items() if pair[0] not in tags] for entity in entities
     )
@@ -104,7 +104,7 @@ def _next_tags(entities: Iterable[Entity], tags: Mapping[str, str]) -> list[tupl
 
 
 def _tags(exchange: Exchange) -> dict[str, str]:
-    """The tags that the parameters give; raises `Failure` 400."""
+    """The tags in the parameters; raises `Failure` 400."""
     tags: dict[str, str] = {}
     for text in exchange.query.get("tag", ()):
         key, colon, value = text.partition(":")
@@ -162,7 +162,7 @@ def _series(
 def _counters_within(
     reading: Reading, realm: str, entities: Sequence[Entity], times: Steps
 ) -> Iterator[ValueRow]:
-    """What the entities counted in a span."""
+    """The counters of the entities in a span."""
     if times.is_ever and not times.step:
         return counted(reading, realm, entities, TOTALS)
     first = times.start * 1_000 // MINUTE * MINUTE
@@ -187,7 +187,7 @@ def _steps(exchange: Exchange, range: RangeBody) -> Steps:
 
 
 def tags_of(entity: Entity) -> dict[str, str]:
-    """The tags that name an entity.
+    """The tags that identify an entity.
 
     >>> tags_of(Entity("program", "sales.shop.workflow.nightly"))
     {'namespace': 'sales', 'app': 'shop', 'workflow': 'nightly'}
@@ -199,7 +199,7 @@ def tags_of(entity: Entity) -> dict[str, str]:
 
 
 def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
-    """What the tags name, as far as the caller may view its metrics."""
+    """The entities that match the tags and whose metrics the caller may view."""
     exact = _entity_of_tags(tags)
     if exact is not None:
         allow(exchange, f"{exact.type}.view_metrics", exact)
@@ -219,7 +219,7 @@ def _view(type: str) -> str:
 
 
 def _entity_of_tags(tags: Mapping[str, str]) -> Entity | None:
-    """The one thing that the tags name; None where they name less or something else."""
+    """The single entity that the tags identify; None for broader or unknown tags."""
     exact = dict(tags)
     if ANY in exact.values():
         return None
@@ -241,7 +241,7 @@ def _has_tags(has: Mapping[str, str], tags: Mapping[str, str]) -> bool:
 
 
 def _all_counted(exchange: Exchange, tags: Mapping[str, str]) -> Iterable[Entity]:
-    """All that has counters in the namespace of the tags, or in all of them."""
+    """All entities with counters in the namespace of the tags, or in all namespaces."""
     state = exchange.realm_state
     snapshot = state.matrix.snapshot
     named = tags.get("namespace", ANY)

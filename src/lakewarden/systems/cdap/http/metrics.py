@@ -1,8 +1,8 @@
-"""Metrics of programs, datasets and streams: counters that are really kept.
+"""Metrics of programs, datasets and streams: counters that are really stored.
 
-A number that is sent is added to its counter: to what it is altogether, and to what it was in
-the minute in which it came. The totals stay for as long as the entity does; of the minutes the
-newest are kept. How many there are of either is a setting (`CdapLimits`).
+A received number is added to its counter: to its total, and to its value in the minute of arrival.
+Totals stay as long as the entity; of the minutes, the newest are stored. The maximum numbers of
+both are settings (`CdapLimits`).
 SOURCE: cdap reference 2.5 to 2.7 (K14, K23), 4.7, 4.10 (P7).
 """
 
@@ -32,10 +32,10 @@ Number = int | float
 
 TOTALS: Final = "cdapMetricTotals"
 MINUTES: Final = "cdapMetricMinutes"
-"""Under which counters are kept, as values in time: their names are the marks."""
+"""The aspect of counters, stored as timeseries values: their names are the marks."""
 
 MINUTE: Final = 60_000
-"""In milliseconds."""
+"""A minute in milliseconds."""
 
 _EVERY: Final = 2**31 - 1
 _FEW: Final = 32
@@ -46,14 +46,14 @@ _LARGEST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A type that has counters: its word, the path of one, and how a request names it."""
+    """A type with counters: its word, its path, and how a request names an entity of it."""
 
     type: str
     path: str
     named: Callable[[Exchange], Entity]
 
     def emit(self, exchange: Exchange) -> Reply:
-        """Adds the numbers of the body to the counters of these names."""
+        """Adds the numbers in the body to the counters of these names."""
         entity, limits = self.named(exchange), exchange.services.of(CdapSettings).limits
 
         def add_values(transaction: WriteTransaction) -> None:
@@ -69,7 +69,7 @@ class Counted:
         return empty_reply()
 
     def view(self, exchange: Exchange) -> Reply:
-        """What the counters are altogether."""
+        """The totals of the counters."""
         entity = self.named(exchange)
         allow(exchange, f"{self.type}.view_metrics", entity)
         with exchange.service.reading() as reading:
@@ -83,7 +83,7 @@ class Counted:
 
 
 def totals(reading: Reading, realm: str, entity: Entity) -> dict[str, Number]:
-    """What the counters of an entity are altogether, by name."""
+    """The totals of an entity's counters, by name."""
     rows = reading.values(realm, entity, TOTALS, 0, 0, _EVERY)
     return {row.mark: number_of(row) for row in rows}
 
@@ -96,9 +96,9 @@ def counted(
     first: int = 0,
     last: int = 0,
 ) -> Iterator[ValueRow]:
-    """The counters of several entities, from `first` to `last` where they are those of minutes.
+    """The counters of several entities; for minutes, those from `first` to `last`.
 
-    A few are read one by one; for many everything of their types is read once.
+    A few entities are read one by one; for many, everything of their types is read once.
     """
     if len(entities) <= _FEW:
         for entity in entities:
@@ -112,7 +112,7 @@ def counted(
 
 
 def number_of(row: ValueRow) -> Number:
-    """What a counter is."""
+    """The value of a counter."""
     return cast("Number", row.body["value"])
 
 
@@ -137,7 +137,7 @@ def _add(
 
 
 def _read(exchange: Exchange) -> dict[str, Number]:
-    """The numbers of the body, by name; raises `Failure` 400."""
+    """The numbers in the body, by name; raises `Failure` 400."""
     values = convert(strict_json.read(exchange.body), dict[str, int | float])
     for name in values:
         if not 0 < len(name) <= _NAME_LENGTH or not _CHARACTERS.issuperset(name):

@@ -1,4 +1,4 @@
-"""Moments in query parameters: seconds since the epoch, or how long before or after now.
+"""Timestamps in query parameters: seconds since the epoch, or relative to now.
 
     start=1700000000&end=now
     start=now-1d-12h&end=now-5m
@@ -16,7 +16,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.systems.cdap.http.errors import bad
 
 LAST: Final = 2**53
-"""The last moment that there is, in milliseconds."""
+"""The last valid timestamp, in milliseconds."""
 
 _MOST_SECONDS: Final = LAST // 1_000
 _NOW: Final = "now"
@@ -25,14 +25,14 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class Span(NamedTuple):
-    """From a moment, included, to another, which is not; in milliseconds since the epoch."""
+    """From a timestamp, inclusive, to another, exclusive; in milliseconds since the epoch."""
 
     start: int = 0
     end: int = LAST
 
 
 def span(exchange: Exchange, first: str = "start", last: str = "end") -> Span:
-    """The span between two parameters; without them it is open. Raises `Failure` 400."""
+    """The span between two parameters; open without them. Raises `Failure` 400."""
     parsed = Span(*(_moment(exchange, name, at) for name, at in ((first, 0), (last, LAST))))
     if parsed.start > parsed.end:
         raise bad(f"`{first}` is later than `{last}`")
@@ -40,7 +40,7 @@ def span(exchange: Exchange, first: str = "start", last: str = "end") -> Span:
 
 
 def read_seconds(text: str, name: str, now: float) -> int:
-    """The moment of a text, in seconds since the epoch; raises `Failure` 400."""
+    """The timestamp in a text, in seconds since the epoch; raises `Failure` 400."""
     moment = _read(text, now)
     if moment is None or not 0 <= moment <= _MOST_SECONDS:
         raise bad(f"expected seconds since the epoch, or `now-1h`, as `{name}`, got {quoted(text)}")
@@ -59,7 +59,7 @@ def _read(text: str, now: float) -> int | None:
 
 
 def relative_seconds(text: str, now: float) -> int | None:
-    """The moment of a text like `now-1h`, in seconds since the epoch; None for other texts."""
+    """The timestamp of a text like `now-1h`, in seconds since the epoch; None for other texts."""
     front, steps = text[: len(_NOW)].lower(), text[len(_NOW) :]
     if front != _NOW or _STEPS.sub("", steps):
         return None

@@ -1,9 +1,9 @@
-"""Namespaces: listed, made, configured, and deleted with all that is in them.
+"""Namespaces: listed, created, configured, and deleted with all their contents.
 
-The namespaces `default` and `system` are always there; `default` is emptied where others are
-deleted, and loses its preferences. A namespace may be made with an owner principal, as which its
-programs run: that is a fact (`owners.RELATION`), wherever it came from, and replies show the fact,
-not a copy of it.
+The namespaces `default` and `system` always exist. A request to delete `default` empties it and
+removes its preferences. A namespace may be created with an owner principal, as which its programs
+run: this is a fact (`owners.RELATION`), regardless of its origin, and replies show the fact, not a
+copy of it.
 SOURCE: cdap reference 2.2, 2.11, 4.5; cdapio/cdap, DefaultNamespaceAdmin at v5.1.2.
 """
 
@@ -58,27 +58,27 @@ from lakewarden.systems.cdap.settings import CdapSettings
 PATH: Final = "/v3/namespaces/{namespace}"
 
 RESERVED: Final = ("default", "system", "cdap")
-"""Names that nobody gives to a namespace."""
+"""Names that no new namespace may have."""
 
 PRINCIPAL: Final = "principal"
 KEYTAB: Final = "keytabURI"
 QUEUE: Final = "scheduler.queue.name"
 AS_PRINCIPAL: Final = "explore.as.principal"
 _MAPPINGS: Final = ("root.directory", "hbase.namespace", "hive.database", PRINCIPAL)
-"""What a namespace keeps as it was made with."""
+"""The settings of a namespace that cannot change after its creation."""
 
 _KEYS: Final = (QUEUE, KEYTAB, *_MAPPINGS)
 
 
 class NamespaceBody(Body):
-    """What a namespace is made of."""
+    """The body that creates a namespace."""
 
     description: str | None = None
     config: Json | None = None
 
 
 def listed(exchange: Exchange) -> Reply:
-    """The namespaces that the caller is shown; of those that he may not get, the names alone."""
+    """The namespaces visible to the caller; only the name if the caller may not get it."""
     state = allow(exchange, "namespace.list")
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
@@ -104,7 +104,7 @@ def get(exchange: Exchange) -> Reply:
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new namespace; one that already exists stays as it is."""
+    """Creates a namespace; an existing one is not changed."""
     new = namespace(exchange)
     name = last(new)
     if name in RESERVED:
@@ -119,7 +119,7 @@ def create(exchange: Exchange) -> Reply:
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
         again = Requirement("namespace.recreate", new, targets)
-        # Whoever may not know that it is there is refused as where it is not.
+        # A caller who may not know that it exists is refused as if it did not.
         if is_stored(state, new) and is_allowed(exchange, state, again, transaction.now):
             return [again]
         return [Requirement("namespace.create", new, targets), *owners.requirements(_text(owner))]
@@ -139,7 +139,7 @@ def create(exchange: Exchange) -> Reply:
 
 
 def update(exchange: Exchange) -> Reply:
-    """Another description or other settings; what a namespace is mapped to stays as it is."""
+    """Changes the description or settings; the mappings of a namespace stay as they are."""
     target = namespace(exchange)
     body = read(exchange, NamespaceBody)
     changed = _config(body.config or {})
@@ -165,7 +165,7 @@ def update(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes a namespace with all that is in it, if all of it may go."""
+    """Deletes a namespace with all its contents, if all of it may be deleted."""
     target = namespace(exchange)
     _check_reset(exchange, "namespace.delete", target)
 
@@ -211,7 +211,7 @@ def drop_datasets(exchange: Exchange) -> Reply:
 
 
 def may_reset(services: Services) -> bool:
-    """Whether namespaces may be deleted: unless the settings say, where names are believed."""
+    """Whether namespaces may be deleted: as configured, by default only if `auth` is `simple`."""
     may = services.of(CdapSettings).unrecoverable_reset
     return services.auth == "simple" if may is None else may
 
@@ -224,7 +224,7 @@ def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
 
 
 def _config(body: Json) -> Json:
-    """The settings of a namespace that are known; others are ignored, as everywhere."""
+    """The known settings of a namespace; others are ignored, as everywhere."""
     config: Json = {}
     for key in _KEYS:
         if body.get(key) is not None:
@@ -241,9 +241,9 @@ def _text(value: object) -> str | None:
 
 
 def _namespace_config(state: RealmState, entity: Entity, body: Json) -> Json:
-    """The settings of a namespace: those of its document, and its owner, if it has one.
+    """The settings of a namespace: those in its document, and its owner, if it has one.
 
-    A keytab that was kept for an owner is none without him.
+    A keytab that was stored for an owner is not shown without the owner.
     """
     config = convert(body.get("config") or {}, Json)
     owner = owners.of_namespace(state, entity)

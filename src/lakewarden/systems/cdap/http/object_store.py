@@ -1,9 +1,9 @@
-"""How things are kept: an entity in the kernel's tree, the rest in a document beside it.
+"""How objects are stored: an entity in the kernel's tree, and a document beside it.
 
-A document has one member for each thing that is kept of an entity (`config`, `preferences`,
-…); each module owns the members that it names. What goes along with a creation or a deletion is
-what its operation declares: `holds` gives the creator every action, `drop` removes what
-anybody holds on what was deleted. Where an operation does not say so, grants stay as they are.
+A document has one member for each kind of data of an entity (`config`, `preferences`, …); each
+module owns the members that it names. The effects of a creation or a deletion are declared by its
+operation: `holds` grants the creator every action, `drop` removes all grants on the deleted entity.
+Unless an operation says so, grants stay as they are.
 SOURCE: cdap reference 2 (K12, K25) and 1.1.
 """
 
@@ -30,7 +30,7 @@ from lakewarden.systems.cdap.use_cases import pattern_grants
 HOLDS = "holds"
 
 METADATA: Final = "metadata"
-"""The member that holds what users said: of a document, or of a part in it."""
+"""The member with the metadata of users: of a document, or of a part in it."""
 
 
 def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
@@ -47,20 +47,20 @@ def document(exchange: Exchange, entity: Entity) -> Json:
 
 
 def documents_in(reading: Reading, realm: str, entities: Sequence[Entity]) -> list[Json]:
-    """The same, as a reading or a write has them."""
+    """As `documents`, within a reading or a write."""
     documents_by_entity = reading.documents(realm, list(entities))
     return [dict(documents_by_entity.get(entity) or {}) for entity in entities]
 
 
 def document_in(transaction: WriteTransaction, realm: str, entity: Entity) -> Json:
-    """The document of one entity, as a write has it."""
+    """The document of one entity, within a write."""
     return documents_in(transaction.store, realm, [entity])[0]
 
 
 def add(
     exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity, body: Json
 ) -> None:
-    """Stores a new entity with its document; its creator holds what the operation says.
+    """Stores a new entity with its document; its creator gets the grants of the operation.
 
     Raises `Failure` 404 where that in which it would lie does not exist.
     """
@@ -78,13 +78,13 @@ def add(
 
 
 def ensure(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
-    """Stores what is there without having been created, once something hangs on it."""
+    """Stores an entity that exists without having been created, once something depends on it."""
     if not transaction.realm(realm).matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, EntityAdded(entity, cdap.parent(entity)))
 
 
 def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: object) -> None:
-    """Sets members of the entity's document; one that is None is gone."""
+    """Sets members of the entity's document; a None removes the member."""
     ensure(transaction, realm, entity)
     body = {**document_in(transaction, realm, entity), **members}
     document = {name: value for name, value in body.items() if value is not None}
@@ -94,10 +94,10 @@ def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: ob
 def drop(
     exchange: Exchange, transaction: WriteTransaction, operation: str, *entities: Entity
 ) -> None:
-    """Removes entities with all that is in them, what lies deepest first.
+    """Removes entities with all their contents, the deepest first.
 
-    Grants on all of it, also on names in it that were never stored, go along if the operation
-    says so.
+    Grants on all of them, also on names in them that were never stored, are removed if the
+    operation says so.
     """
     _drop(exchange, transaction, operation, frozenset(entities), frozenset())
 
@@ -105,7 +105,7 @@ def drop(
 def empty(
     exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity
 ) -> None:
-    """Removes all that is in an entity, and leaves the entity."""
+    """Removes the contents of an entity, but not the entity."""
     _drop(exchange, transaction, operation, frozenset({entity}), frozenset({entity}))
 
 
@@ -116,9 +116,9 @@ def _drop(
     containers: frozenset[Entity],
     left: frozenset[Entity],
 ) -> None:
-    """Removes the containers and all that is in them, but for those that are left.
+    """Removes the containers and all their contents, except those that are left.
 
-    COST: all at once, for each change of a realm rebuilds what it touches.
+    COST: all at once, because each change of a realm rebuilds the affected data.
     """
     realm = exchange.realm
     state = transaction.realm(realm)
@@ -134,7 +134,7 @@ def _drop(
 
 
 def is_inside(entity: Entity, containers: Collection[Entity]) -> bool:
-    """Whether the entity, by its name, is one of the containers or lies in one.
+    """Whether the entity, by its name, is one of the containers or is inside one.
 
     >>> is_inside(Entity("program", "sales.a.flow.f"), [Entity("namespace", "sales")])
     True

@@ -1,8 +1,8 @@
-"""Owner principals: as whom the programs of something run, and who may say so.
+"""Owner principals: the users as whom programs run, and who may set them.
 
-What is created with an owner asks for the right to make that principal an owner, besides the
-creation itself. The effective owner is the one that the request names, else the principal of the
-namespace, which the namespace `system` does not have.
+Creating something with an owner requires the right to make that principal an owner, in addition to
+the creation itself. The effective owner is the one in the request, else the principal of the
+namespace; the namespace `system` has none.
 SOURCE: cdap reference 2.9, 3.4, 4.10 (P9).
 """
 
@@ -26,13 +26,13 @@ RELATION: Final = "owner_principal"
 
 
 def principal_entity(name: str) -> Entity:
-    """The principal of that name; raises `BadInput` for what is none."""
+    """The principal of that name; raises `BadInput` if it is invalid."""
     cdap.user_of(name)
     return cdap.parse("kerberosprincipal", name)
 
 
 def of_namespace(state: RealmState, namespace: Entity) -> str | None:
-    """The principal that the namespace was made with."""
+    """The principal that the namespace was created with."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(namespace)
     if id is None or namespace == SYSTEM:
@@ -42,12 +42,12 @@ def of_namespace(state: RealmState, namespace: Entity) -> str | None:
 
 
 def effective(state: RealmState, entity: Entity, principal: str | None) -> str | None:
-    """The principal as which something in a namespace runs; None: as the platform itself."""
+    """The principal as which an object of a namespace runs; None: the platform itself."""
     return of_namespace(state, namespace_of(entity)) if principal is None else principal
 
 
 def requirements(owner: str | None) -> Sequence[Requirement]:
-    """What is asked besides a creation with this owner."""
+    """The requirements for a creation with this owner, in addition to the creation itself."""
     return [] if owner is None else [Requirement("principal.use", principal_entity(owner))]
 
 
@@ -61,10 +61,10 @@ def person(state: RealmState, owner: str | None) -> Principal | None:
 def check_same(
     state: RealmState, operation: str, entity: Entity, body: Json, principal: str | None
 ) -> None:
-    """Raises `Failure` 403 where something that is there has another owner than is said.
+    """Raises `Failure` 403 if an existing object has another owner than the given one.
 
-    An owner of its own has to be repeated; where there is none, that of the namespace may be said.
-    `body` is the document. SOURCE: cdapio/cdap, SecurityUtil.verifyOwnerPrincipal at v5.1.2.
+    An owner of its own must be repeated; without one, the namespace's owner may be given. `body` is
+    the document. SOURCE: cdapio/cdap, SecurityUtil.verifyOwnerPrincipal at v5.1.2.
     """
     own = str(body[PRINCIPAL]) if body.get(PRINCIPAL) else None
     if (own, principal) != (None, None) and principal != effective(state, entity, own):

@@ -1,4 +1,4 @@
-"""Preferences: maps of texts at every level, of which the deeper one wins where asked together.
+"""Preferences: maps of strings at every level; if resolved together, the deeper level wins.
 
 SOURCE: cdap reference 2 (K10), 4.9, 4.10 (P7).
 """
@@ -25,14 +25,14 @@ RESOLVED: Final = "resolved"
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A kind of entity that has preferences: the type, the path, and how it is named there."""
+    """A kind of entity with preferences: the type, the path, and how a request names it."""
 
     type: str
     path: str
     named: Callable[[Exchange], Entity]
 
     def get(self, exchange: Exchange) -> Reply:
-        """The preferences set here, or with `resolved=true` all that count here."""
+        """The preferences set here, or with `resolved=true` all that apply here."""
         target = self.named(exchange)
         allow(exchange, f"{self.type}.get_preference", target)
         chain = [*_above(exchange, target), target] if is_on(exchange, RESOLVED) else [target]
@@ -42,11 +42,11 @@ class Level:
         return ok(merged)
 
     def put(self, exchange: Exchange) -> Reply:
-        """Sets all of them; what was set before is gone."""
+        """Replaces all preferences."""
         return self._set(exchange, "set_preference", read(exchange, dict[str, str]))
 
     def delete(self, exchange: Exchange) -> Reply:
-        """Removes all of them."""
+        """Removes all preferences."""
         return self._set(exchange, "delete_preference", None)
 
     def _set(self, exchange: Exchange, verb: str, values: dict[str, str] | None) -> Reply:
@@ -67,7 +67,7 @@ class Level:
 
 
 def _above(exchange: Exchange, entity: Entity) -> list[Entity]:
-    """What lies above, from the instance inwards."""
+    """The containers, from the instance inwards."""
     chain: list[Entity] = []
     at = cdap.parent(entity)
     while at is not None:

@@ -1,7 +1,7 @@
-"""Granting, revoking and listing privileges, in the request forms of both families of releases.
+"""Grants, revokes and lists privileges, in the request formats of both families of releases.
 
-A privilege is held on an entity or on a pattern of names, and is taken as text: what was granted
-on a pattern is listed and revoked under that pattern alone. `ALL` is short for every action.
+A privilege is held on an entity or on a pattern of names, and compared as text: a grant on a
+pattern is only listed and revoked under that pattern. `ALL` stands for every action.
 SOURCE: cdap reference 2.10, 3.2, 4.3.
 """
 
@@ -37,7 +37,7 @@ KINDS: Final = (USER, GROUP, ROLE)
 ALL: Final = "ALL"
 
 MOST_AUDITED: Final = 100
-"""So many of those from whom a revocation took something are in the audit trail by name."""
+"""The maximum number of names in the audit trail of those who lost something by a revocation."""
 
 
 class PrincipalBody(Body):
@@ -48,9 +48,9 @@ class PrincipalBody(Body):
 
 
 class PrivilegesBody(Body):
-    """What is granted or revoked, in either form: `authorizable` is that since release 4.3.
+    """A grant or revocation, in either format: `authorizable` is the one since release 4.3.
 
-    `permissions`, of release 6, are less than the actions that count where none are said.
+    `permissions`, of release 6, are narrower than the actions that apply if none are given.
     """
 
     principal: PrincipalBody | None = None
@@ -61,7 +61,7 @@ class PrivilegesBody(Body):
 
 
 def grant(exchange: Exchange) -> Reply:
-    """Gives a principal actions on an entity or a pattern; without `actions` all of them."""
+    """Grants a principal actions on an entity or a pattern; without `actions`, all of them."""
     body = _body(exchange)
     anchor, to = _anchor(body), _principal(exchange, body)
     if to is None:
@@ -85,10 +85,10 @@ def grant(exchange: Exchange) -> Reply:
 
 
 def revoke(exchange: Exchange) -> Reply:
-    """Takes actions on an entity or a pattern from a principal, or all of them from everybody.
+    """Revokes actions on an entity or a pattern from a principal, or all of them from everybody.
 
-    What nobody holds stays so. A pattern takes whoever may grant on it: the text of one pattern,
-    as a name, is matched by narrower ones, too (`sales.*` by `sales.?`).
+    Revoking what nobody holds is no error. A pattern requires the right to grant on it: the text of
+    one pattern, as a name, also matches narrower ones (`sales.*` is matched by `sales.?`).
     """
     body = _body(exchange)
     anchor, holder = _anchor(body), _principal(exchange, body)
@@ -113,7 +113,7 @@ def revoke(exchange: Exchange) -> Reply:
 
 
 def privileges(exchange: Exchange) -> Reply:
-    """What a principal holds: its own, and what comes from its groups and roles."""
+    """The privileges of a principal: its own, and those of its groups and roles."""
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "privilege.list", principal)
     held = pattern_grants.grants_of(state, acts_as(exchange, state, principal), exchange.now)
@@ -127,7 +127,7 @@ def privileges(exchange: Exchange) -> Reply:
 
 
 def allow_about(exchange: Exchange, operation: str, principal: Principal) -> RealmState:
-    """The realm's state, if the caller may ask that about the principal: about itself always."""
+    """The realm's state, if the caller may ask this about the principal; about itself always."""
     state = exchange.realm_state
     if principal == exchange.actor.principal(state.realm, state.system):
         return state
@@ -135,7 +135,7 @@ def allow_about(exchange: Exchange, operation: str, principal: Principal) -> Rea
 
 
 def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> frozenset[Principal]:
-    """The principal with its groups and roles; the caller's own also with those that it brings."""
+    """The principal with its groups and roles; for the caller, also those in its credentials."""
     request = question(exchange, state, Requirement("privilege.list"), exchange.now)
     groups = request.groups if principal == request.principal else ()
     memberships = state.matrix.snapshot.coded.memberships
@@ -154,7 +154,7 @@ def principal_of_path(exchange: Exchange) -> Principal:
 
 
 def _principal(exchange: Exchange, body: PrivilegesBody) -> Principal | None:
-    """The principal of a body, whose type is an enumeration word."""
+    """The principal in a body, whose type is an enum value."""
     if body.principal is None:
         return None
     kind_name = body.principal.type
@@ -174,7 +174,7 @@ def _principal_of_text(exchange: Exchange, kind: str, name: str) -> Principal:
 
 
 def _body(exchange: Exchange) -> PrivilegesBody:
-    """What is asked for; raises `Failure` 400 where only `permissions` narrow it."""
+    """The requested change; raises `Failure` 400 if only `permissions` narrow it."""
     body = read(exchange, PrivilegesBody)
     if body.permissions and body.actions is None:
         raise bad("`permissions` are not supported; expected `actions`")
@@ -190,7 +190,7 @@ def _anchor(body: PrivilegesBody) -> Anchor:
 
 
 def _entity_asked(anchor: Anchor) -> Entity:
-    """What the question is about: a pattern is judged as the name that its text would be."""
+    """The entity to check: a pattern is checked as the name with the same text."""
     if isinstance(anchor, Matching):
         return Entity(anchor.type, ".".join(anchor.parts))
     return anchor
@@ -206,7 +206,7 @@ def _actions(state: RealmState, names: Sequence[str] | None) -> frozenset[str]:
 
 
 def _details(principal: Principal | None, actions: frozenset[str]) -> Mapping[str, object]:
-    """What the audit trail says of a grant or revocation: each action, also where none was said."""
+    """The audit details of a grant or revocation: every action, even if none was given."""
     return {
         "principal": "" if principal is None else _text(principal),
         "actions": sorted(actions),

@@ -1,8 +1,7 @@
-"""Programs: started, stopped, shown, and how many instances they have.
+"""Programs: started, stopped, shown, and their numbers of instances.
 
-Nothing is executed: `start` and `debug` leave a program running, `stop` leaves it stopped, and
-each start is a run (`runs`). Runtime arguments are kept apart from preferences, which more
-people may read.
+Nothing is executed: `start` and `debug` set a program to running, `stop` to stopped, and each start
+is a run (`runs`). Runtime arguments are stored apart from preferences, which more people may read.
 SOURCE: cdap reference 2.5, 4.7, 4.10 (P3), K9.
 """
 
@@ -50,29 +49,29 @@ FLOWLETS: Final = "flowlets"
 DEBUGGABLE: Final = ("flow", "service", "worker")
 
 SCALED: Final = ("service", "worker")
-"""Types of programs that have instances; of a flow its flowlets have."""
+"""Types of programs that have instances; for a flow, its flowlets have."""
 
 FLOW: Final = "flow"
 
 MOST_FLOWLETS: Final = 100
-"""So many flowlets of a flow have a number of instances of their own."""
+"""The maximum number of flowlets of a flow with their own number of instances."""
 
 _FLOWLET: Final = "/v3/namespaces/{namespace}/apps/{app}/flows/{flow}/flowlets/{flowlet}/instances"
 
 
 class InstancesBody(Body):
-    """How many instances there should be."""
+    """The wanted number of instances."""
 
     instances: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 
 
 def start(exchange: Exchange) -> Reply:
-    """Starts a program; the body holds arguments for this run."""
+    """Starts a program; the body contains arguments for this run."""
     return _start(exchange, "program.start")
 
 
 def debug(exchange: Exchange) -> Reply:
-    """Starts a program to look into it; 501 for a type that cannot be looked into."""
+    """Starts a program for debugging; 501 for a type that does not support it."""
     if program_type(program(exchange)) not in DEBUGGABLE:
         raise Failure(501, f"programs of type '{exchange.params['kind']}' cannot be debugged")
     return _start(exchange, "program.debug")
@@ -92,7 +91,7 @@ def _start(exchange: Exchange, operation: str) -> Reply:
 def begin(
     exchange: Exchange, transaction: WriteTransaction, target: Entity, arguments: dict[str, str]
 ) -> str:
-    """Starts a program with its own arguments and those given, and returns the id of the run."""
+    """Starts a program with its own and the given arguments, and returns the id of the run."""
     own = texts(object_store.document_in(transaction, exchange.realm, target).get(ARGUMENTS))
     return runs.begin(transaction, exchange.realm, target, own | arguments)
 
@@ -128,12 +127,12 @@ def status(exchange: Exchange) -> Reply:
 
 
 def status_of(body: Json) -> str:
-    """What the program with this document is doing."""
+    """The status of the program with this document."""
     return RUNNING if runs.is_running(body) else STOPPED
 
 
 def specification(exchange: Exchange) -> Reply:
-    """What a program is; of its code nothing is known."""
+    """The specification of a program; its code is not known."""
     target = program(exchange)
     allow(exchange, "program.get_specification", target)
     description = object_store.document(exchange, target).get("description") or ""
@@ -142,7 +141,7 @@ def specification(exchange: Exchange) -> Reply:
 
 
 def listed(segment: str) -> Handler:
-    """What lists the programs of one type in a namespace, as far as they are shown."""
+    """A handler that lists the visible programs of one type in a namespace."""
 
     def handler(exchange: Exchange) -> Reply:
         visible_programs = listed_in(exchange, "program.list", namespace(exchange))
@@ -165,14 +164,14 @@ def _row(target: Entity, body: Json) -> Json:
 
 
 def arguments(exchange: Exchange) -> Reply:
-    """The arguments with which a program is always started."""
+    """The arguments that every start of a program uses."""
     target = program(exchange)
     allow(exchange, "program.get_runtime_args", target)
     return ok(texts(object_store.document(exchange, target).get(ARGUMENTS)))
 
 
 def set_arguments(exchange: Exchange) -> Reply:
-    """Sets all of these arguments; what was set before is gone."""
+    """Replaces all of these arguments."""
     target = program(exchange)
 
     def put_arguments(transaction: WriteTransaction) -> None:
@@ -184,7 +183,7 @@ def set_arguments(exchange: Exchange) -> Reply:
 
 
 def instances(exchange: Exchange) -> Reply:
-    """How many instances a service or worker has."""
+    """The number of instances of a service or worker."""
     target = program(exchange)
     allow(exchange, "program.get_instances", target)
     _check_scaled(target)
@@ -193,7 +192,7 @@ def instances(exchange: Exchange) -> Reply:
 
 
 def set_instances(exchange: Exchange) -> Reply:
-    """Sets how many instances a service or worker has."""
+    """Sets the number of instances of a service or worker."""
     target = program(exchange)
 
     def put_instances(transaction: WriteTransaction) -> None:
@@ -206,7 +205,7 @@ def set_instances(exchange: Exchange) -> Reply:
 
 
 def flowlet_instances(exchange: Exchange) -> Reply:
-    """How many instances a flowlet has."""
+    """The number of instances of a flowlet."""
     flow = _flow(exchange)
     allow(exchange, "program.get_instances", flow)
     flowlet = _flowlet(exchange)
@@ -215,7 +214,7 @@ def flowlet_instances(exchange: Exchange) -> Reply:
 
 
 def set_flowlet_instances(exchange: Exchange) -> Reply:
-    """Sets how many instances a flowlet has."""
+    """Sets the number of instances of a flowlet."""
     flow = _flow(exchange)
 
     def put_instances(transaction: WriteTransaction) -> None:
@@ -238,7 +237,7 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
 
 
 def instances_of(body: Json, flowlet: str | None = None) -> tuple[int, int]:
-    """How many instances are wanted, and how many there are, which is none while stopped."""
+    """The wanted and the current number of instances; the latter is 0 while stopped."""
     if flowlet is None:
         requested = cast("int", body.get(INSTANCES) or 1)
     else:
@@ -252,7 +251,7 @@ def flowlets_of(body: Json) -> dict[str, int]:
 
 
 def _check_scaled(target: Entity) -> None:
-    """Raises `Failure` 404 for a type of which programs have no instances."""
+    """Raises `Failure` 404 for a type of programs without instances."""
     if program_type(target) not in SCALED:
         raise not_found(f"program:{target.name}/instances")
 

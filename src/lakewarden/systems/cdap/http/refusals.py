@@ -1,8 +1,8 @@
-"""Every 403, and what it says: whom, what is missing, on which entity, and for what.
+"""The message of every 403: who, what is missing, on which entity, and for which operation.
 
-The actions that are missing are those of the decision itself (`kernel.explain.lacking`), never
-of a second copy of its rule. Named is the target, where something on it alone would do, else the
-first entity on which something is missing.
+The missing actions are those of the decision itself (`kernel.explain.lacking`), never of a second
+copy of its rule. The named entity is the target, if something on it alone would suffice; otherwise
+the first entity on which something is missing.
 
 | the rule asks for                     | said                                             |
 |---------------------------------------|--------------------------------------------------|
@@ -12,7 +12,8 @@ first entity on which something is missing.
 | the same of a namespace               | … does not have any privilege on this namespace … |
 | what no grant gives                   | not authorized to perform action '<operation>'   |
 
-In brackets behind it come the operation and, for who may list what others hold, who may grant it.
+The operation follows in brackets, and for callers who may list others' privileges, who may grant
+it.
 SOURCE: cdap reference 2.12 and 4.2.
 """
 
@@ -39,21 +40,21 @@ from lakewarden.systems.cdap.http.errors import Denied, Failure, forbidden
 Way = frozenset[Need]
 
 LISTING: Final = "privilege.list"
-"""Whoever may do this may know who has which right."""
+"""A caller who may do this may know the privileges of everybody."""
 
 MOST_LISTED: Final = 100
-"""So many entities are named that stand in the way of a deletion."""
+"""The maximum number of named entities that prevent a deletion."""
 
 _GRANTORS: Final = 3
 
 
 def denied(matrix: Matrix, request: Request) -> Failure:
-    """The 403 that a denied request is answered with."""
+    """The 403 for a denied request."""
     return forbidden(refusal_text(matrix, request))
 
 
 def denied_all(first: str, ids: Sequence[str]) -> Failure:
-    """The 403 of a request that was denied on several entities; `first` is about the first."""
+    """The 403 for a request that was denied on several entities; `first` is about the first."""
     if len(ids) == 1:
         return forbidden(first)
     more = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
@@ -61,14 +62,14 @@ def denied_all(first: str, ids: Sequence[str]) -> Failure:
 
 
 def of_another_owner(operation: str, entity: Entity) -> Denied:
-    """The 403 of a change that would give an entity another owner; no privilege allows it."""
+    """The 403 for a change of an entity's owner; no privilege allows it."""
     id = cdap.format_id(entity)
     text = f"'{id}' exists already, and its owner cannot be changed (operation '{operation}')"
     return Denied(text, operation, entity)
 
 
 def irrevocable(operation: str, entity: Entity) -> Denied:
-    """The 403 of a deletion that the settings do not allow, for every caller."""
+    """The 403 for a deletion that the settings forbid, for every caller."""
     text = (
         "Namespaces and datasets can be deleted unrecoverably only if"
         " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'"
@@ -78,7 +79,7 @@ def irrevocable(operation: str, entity: Entity) -> Denied:
 
 
 def refusal_text(matrix: Matrix, request: Request) -> str:
-    """The text of the 403 that a denied request is answered with."""
+    """The text of the 403 for a denied request."""
     text = _text(matrix, request)
     parts = [f"operation '{request.operation}'", *_required_role(matrix, request)]
     return f"{text} ({'; '.join([*parts, *_grantors(matrix, request)])})"
@@ -90,7 +91,7 @@ def _required_role(matrix: Matrix, request: Request) -> Iterable[str]:
 
 
 def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
-    """Who may grant privileges on the target, for who may know it."""
+    """Who may grant privileges on the target, for callers who may know it."""
     model = matrix.snapshot.model
     question = Request(request.principal, LISTING, NO_RESOURCE, request.now, groups=request.groups)
     if model.granting is None or not matrix.decide(question).allow:
@@ -118,7 +119,7 @@ def _text(matrix: Matrix, request: Request) -> str:
 
 
 def principal_text(principal: Principal) -> str:
-    """A principal as texts write it.
+    """A principal in the notation of messages.
 
     >>> principal_text(Principal("user", "bob"))
     "Principal{name='bob', type=USER, kerberosPrincipal=null}"
@@ -128,7 +129,7 @@ def principal_text(principal: Principal) -> str:
 
 
 def _can_be_given(model: Model, way: Way) -> bool:
-    """Whether grants alone would do: some of what is asked for belongs to the platform."""
+    """Whether grants alone would suffice: some of the requirements belong to the platform."""
     privileges = [model.privileges[need.privilege] for need in way]
     return all(privilege.grantable or privilege.implied_by for privilege in privileges)
 
@@ -155,7 +156,7 @@ def _visibility_text(user: str, entity: Entity) -> str:
 
 
 def _actions_text(model: Model, user: str, entity: Entity, needed: list[set[str]]) -> str:
-    """`needed`: what each of the ways asks for on the entity."""
+    """`needed`: the requirements of each way on the entity."""
     id = cdap.format_id(entity)
     single = [next(iter(privileges)) for privileges in needed if len(privileges) == 1]
     either = {action for privilege in single for action in _actions(model, privilege)}

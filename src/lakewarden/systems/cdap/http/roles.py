@@ -1,4 +1,4 @@
-"""Roles of the realm: making and dropping them, and who holds them.
+"""Roles of the realm: created, dropped, granted and revoked.
 
 SOURCE: cdap reference 2.10, 4.3.
 """
@@ -25,7 +25,7 @@ from lakewarden.systems.cdap.http.privileges import BASE, acts_as, allow_about, 
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new role, that nobody holds yet."""
+    """Creates a role, which nobody holds yet."""
     role = _role(exchange)
     check_identifier(role.name, label="the name of the role", limit=MAX_USER_CHARACTERS)
 
@@ -39,7 +39,7 @@ def create(exchange: Exchange) -> Reply:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Drops a role: nobody holds it any more, and nothing is granted to it."""
+    """Drops a role with its memberships and its grants."""
     role = _role(exchange)
 
     def drop_role(transaction: WriteTransaction) -> None:
@@ -63,19 +63,19 @@ def roles(exchange: Exchange) -> Reply:
 
 
 def roles_of(exchange: Exchange) -> Reply:
-    """The roles that a principal holds, by itself or through its groups."""
+    """The roles of a principal, its own or those of its groups."""
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "role.list", principal)
     return ok(_role_bodies(acts_as(exchange, state, principal) - {principal}))
 
 
 def add(exchange: Exchange) -> Reply:
-    """Gives a role to a user or group."""
+    """Grants a role to a user or group."""
     return _set_role(exchange, "role.add", True)
 
 
 def remove(exchange: Exchange) -> Reply:
-    """Takes a role from a user or group; one that it does not hold stays so."""
+    """Revokes a role from a user or group; does nothing if it does not hold the role."""
     return _set_role(exchange, "role.remove", False)
 
 
@@ -96,7 +96,7 @@ def _set_role(exchange: Exchange, operation: str, present: bool) -> Reply:
 
 
 def is_known(state: RealmState, role: Principal) -> bool:
-    """Whether there is such a role."""
+    """Whether the role exists."""
     memberships = state.matrix.snapshot.coded.memberships
     return memberships.ids.get(role) in memberships.stored
 

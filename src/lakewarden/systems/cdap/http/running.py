@@ -1,6 +1,6 @@
-"""Which programs run: nothing that holds one may be deleted.
+"""Running programs: a container of a running program cannot be deleted.
 
-What a program is doing is the member `status` of its document; one that never ran has none.
+The status of a program is the member `status` of its document; one that never ran has none.
 SOURCE: cdap reference 4.7, 4.10 (P3).
 """
 
@@ -28,7 +28,7 @@ STOPPED: Final = "STOPPED"
 
 
 def running(transaction: WriteTransaction, realm: str, container: Entity) -> list[Entity]:
-    """The programs in an application or namespace that run, by name."""
+    """The running programs in an application or namespace, by name."""
     programs = contents(transaction.realm(realm), container, ["program"])
     bodies = documents_in(transaction.store, realm, programs)
     return [
@@ -41,7 +41,7 @@ def running(transaction: WriteTransaction, realm: str, container: Entity) -> lis
 def refuse_running(
     exchange: Exchange, transaction: WriteTransaction, containers: Sequence[Entity]
 ) -> None:
-    """Raises `Failure` 409 where a program runs in any of them."""
+    """Raises `Failure` 409 if a program is running in any of them."""
     for container in containers:
         still = running(transaction, exchange.realm, container)
         if still:
@@ -54,9 +54,9 @@ def refuse_running(
 def shown_ids(
     exchange: Exchange, transaction: WriteTransaction, operation: str, entities: Sequence[Entity]
 ) -> str:
-    """What stands in the way of a change, as texts name it: of what is not shown the number.
+    """The entities that prevent a change, for messages; for hidden ones only their number.
 
-    `operation` is the one that lists such entities.
+    `operation` is the operation that lists such entities.
     """
     state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)

@@ -1,9 +1,8 @@
-"""Runs of programs: nothing is executed, but each start makes a run, which a stop ends.
+"""Runs of programs: nothing is executed, but each start creates a run, and a stop ends it.
 
-What is kept of a program's runs is in its document: whether it runs (`status`), the ids of the
-runs that have not ended (`active`), and how many there were ever (`runs`). The runs themselves
-are values in time, of which the newest are kept, and those that have not ended. The id of a run
-tells when it started, as a UUID of version 1.
+A program's document contains whether it runs (`status`), the ids of its active runs (`active`), and
+the number of runs ever (`runs`). The runs themselves are timeseries values; the newest are stored,
+and all active ones. The id of a run, a UUID of version 1, contains its start time.
 SOURCE: cdap reference 2.5, 4.7, 4.10 (P3); cdapio/cdap, RunIds and ProgramLifecycleService.
 """
 
@@ -27,7 +26,7 @@ from lakewarden.systems.cdap.http.ids import program_type
 from lakewarden.systems.cdap.http.running import RUNNING, STATUS, STOPPED
 
 ASPECT: Final = "run"
-"""Under which runs are kept."""
+"""The aspect of runs."""
 
 ACTIVE: Final = "active"
 COUNT: Final = "runs"
@@ -36,18 +35,18 @@ KILLED: Final = "KILLED"
 """The status of a run that was stopped."""
 
 STATUSES: Final = ("ALL", "COMPLETED", "FAILED", KILLED, RUNNING, "SUSPENDED")
-"""The words by which runs are asked for."""
+"""The statuses by which runs can be requested."""
 
 CONCURRENT: Final = ("mapreduce", "spark", "workflow")
-"""Types of which a program may run several times at once."""
+"""Types of programs that may have several active runs."""
 
 MOST_ACTIVE: Final = 100
-"""A program runs so many times at once."""
+"""The maximum number of active runs of a program."""
 
 _MOST: Final = KEPT + MOST_ACTIVE
 
 _EPOCH: Final = 0x01B21DD213814000
-"""The epoch, in steps of 100 ns since the one that UUIDs count from."""
+"""The epoch, in units of 100 ns since the start of UUID time."""
 
 _STEPS: Final = 10_000
 
@@ -67,7 +66,7 @@ def new_id(time: int) -> str:
 
 
 def time_of(id: str) -> int | None:
-    """When the run with this id started, in milliseconds; None: it is no such id.
+    """When the run with this id started, in milliseconds; None for an invalid id.
 
     >>> time_of(new_id(1_700_000_000_123))
     1700000000123
@@ -85,7 +84,7 @@ def is_running(body: Json) -> bool:
 
 
 def count(body: Json) -> int:
-    """How often the program with this document was started."""
+    """How many times the program with this document was started."""
     return cast("int", body.get(COUNT) or 0)
 
 
@@ -142,14 +141,14 @@ def end(transaction: WriteTransaction, realm: str, program: Entity, run: str | N
 def change(
     transaction: WriteTransaction, realm: str, program: Entity, run: str, **members: object
 ) -> None:
-    """Sets members of what is kept of a run; one that is None is gone."""
+    """Sets members of a stored run; a None removes the member."""
     row = require(transaction.store, realm, program, run)
     value = present(**{**row.body, **members})
     transaction.change(realm, ValueChanged(program, ASPECT, row.time, run, value))
 
 
 def require(reading: Reading, realm: str, program: Entity, run: str) -> ValueRow:
-    """What is kept of a run; raises `Failure` 404."""
+    """The stored data of a run; raises `Failure` 404."""
     time = time_of(run)
     if time is not None:
         for row in reading.values(realm, program, ASPECT, time, time, _MOST):
@@ -166,7 +165,7 @@ def missing(program: Entity, run: str) -> Failure:
 def of_program(
     reading: Reading, realm: str, program: Entity, first: int = FIRST, last: int = LAST
 ) -> Sequence[ValueRow]:
-    """The runs of a program that started in this time, in milliseconds, the newest first."""
+    """The runs of a program that started in this period, in milliseconds, newest first."""
     return reading.values(realm, program, ASPECT, first, last, _MOST)
 
 

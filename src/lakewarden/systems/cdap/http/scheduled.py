@@ -1,4 +1,4 @@
-"""How the schedules of an application are kept: in its document, by name, each with its program.
+"""The storage of an application's schedules: in its document, by name, each with its program.
 
 SOURCE: cdap reference 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
 """
@@ -20,7 +20,7 @@ SCHEDULES: Final = "schedules"
 
 
 class ProgramBody(Body, rename="camel"):
-    """Which program is started."""
+    """The program to start."""
 
     program_name: str
     program_type: str
@@ -32,14 +32,14 @@ def schedules_of(body: Mapping[str, object]) -> dict[str, Json]:
 
 
 def schedules_in(transaction: WriteTransaction, realm: str, app: Entity) -> dict[str, Json]:
-    """The schedules of an application by name, as a write has them."""
+    """The schedules of an application by name, within a write."""
     return schedules_of(object_store.document_in(transaction, realm, app))
 
 
 def put(
     transaction: WriteTransaction, realm: str, app: Entity, schedules: Mapping[str, Json]
 ) -> None:
-    """Keeps these schedules and no others."""
+    """Replaces the stored schedules."""
     object_store.put(transaction, realm, app, **{SCHEDULES: schedules or None})
 
 
@@ -57,7 +57,7 @@ def started_by(app: Entity, schedule: Json) -> Entity:
 
 
 def program_named(app: Entity, named: ProgramBody) -> Entity:
-    """The program that a body names; raises `BadInput`."""
+    """The program in a body; raises `BadInput`."""
     return of_application(app, named.program_type.lower(), named.program_name)
 
 
@@ -76,5 +76,5 @@ def forget(
 
 
 def id_of(app: Entity, name: str) -> str:
-    """What a schedule is called in texts."""
+    """The name of a schedule in messages."""
     return f"schedule:{app.name}.{name}"

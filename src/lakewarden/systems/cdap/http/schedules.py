@@ -1,11 +1,11 @@
-"""Schedules of applications: kept, resumed and suspended; nothing is started by them.
+"""Schedules of applications: stored, resumed and suspended; they start nothing.
 
-An application holds its schedules, in the member `schedules` of its document, and each starts
-one of its programs. Adding, changing and deleting is asked of the application and nothing of the
-program (K22); all else is asked of the program, which only the schedule names. So a schedule
-that does not exist is 404 before anything is asked of a program, to those who are shown the
-application or a program in it; others are refused whether it is there or not, as those whom the
-application is not shown, and told of no program. Their list is empty.
+An application's schedules are in the member `schedules` of its document; each starts one of its
+programs. Adding, changing and deleting is authorized on the application and not on the program
+(K22). Everything else is authorized on the program, which only the schedule names. So a missing
+schedule is 404 before any check on a program, for callers to whom the application or a program in
+it is visible. All other callers are refused, whether or not it exists, as if the application were
+not visible, and learn of no program; their list is empty.
 SOURCE: cdap reference 2.5, 2.12 (K16, K22), 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
 """
 
@@ -56,19 +56,19 @@ SUSPENDED: Final = "SUSPENDED"
 SCHEDULED: Final = "SCHEDULED"
 
 SCHEDULABLE: Final = ("MAPREDUCE", "SPARK", "WORKFLOW")
-"""Types of programs that schedules start."""
+"""Types of programs that schedules can start."""
 
 MOST: Final = 1_000
-"""An application has at most so many."""
+"""The maximum number of schedules of an application."""
 
 TIMEOUT: Final = 24 * 60 * 60 * 1_000
-"""In milliseconds, unless a schedule says otherwise."""
+"""The default timeout, in milliseconds."""
 
 _TIME: Final = "TIME"
 
 
 class ScheduleBody(Body, rename="camel"):
-    """What is said of a new schedule, or what a change says again."""
+    """The body of a new schedule, or of a change."""
 
     name: str | None = None
     description: str | None = None
@@ -80,7 +80,7 @@ class ScheduleBody(Body, rename="camel"):
 
 
 def add(exchange: Exchange) -> Reply:
-    """A new schedule, suspended."""
+    """Creates a schedule, suspended."""
     app, name = application(exchange), exchange.params["schedule"]
 
     def add_schedule(transaction: WriteTransaction) -> None:
@@ -105,7 +105,7 @@ def add(exchange: Exchange) -> Reply:
 
 
 def update(exchange: Exchange) -> Reply:
-    """Changes a schedule: what is not said stays, and so does the program."""
+    """Changes a schedule: members that are not given stay, and so does the program."""
     app, name = application(exchange), exchange.params["schedule"]
 
     def put_schedule(transaction: WriteTransaction) -> None:
@@ -140,7 +140,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def resume(exchange: Exchange) -> Reply:
-    """Lets a suspended schedule start its program again."""
+    """Resumes a suspended schedule."""
     return _set(exchange, "schedule.resume", SCHEDULED)
 
 
@@ -199,7 +199,7 @@ def status(exchange: Exchange) -> Reply:
 
 
 def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
-    """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
+    """A schedule that the caller may know; raises `Failure` 403 or 404."""
     state, name = allow(exchange, "schedule.list", app, missing=None), exchange.params["schedule"]
     schedule = schedules_of(object_store.document(exchange, app)).get(name)
     started = None if schedule is None else started_by(app, schedule)
@@ -214,11 +214,11 @@ def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
 
 
 _SHOWN: Final = "application.get"
-"""What those are refused whom an application is not shown."""
+"""The operation with which callers are refused to whom an application is not visible."""
 
 
 def _is_shown(exchange: Exchange, state: RealmState, app: Entity, now: float) -> bool:
-    """Whether the caller is shown the application, or a program in it."""
+    """Whether the application, or a program in it, is visible to the caller."""
     programs = contents(state, app, ["program"])
     asks = (
         Requirement(_SHOWN, app),
@@ -229,7 +229,7 @@ def _is_shown(exchange: Exchange, state: RealmState, app: Entity, now: float) ->
 
 
 def listed_all(exchange: Exchange) -> Reply:
-    """The schedules of an application that start programs of which they are shown."""
+    """The schedules of an application whose programs are visible to the caller."""
     app = application(exchange)
     state = allow(exchange, "schedule.list", app, missing=None)
     if _is_shown(exchange, state, app, exchange.now):
@@ -258,7 +258,7 @@ def _visible_schedules(exchange: Exchange, app: Entity, programs: Collection[Ent
 
 
 def _body(exchange: Exchange) -> ScheduleBody:
-    """What the request says; raises `Failure` 400."""
+    """The request's body; raises `Failure` 400."""
     body = read(exchange, ScheduleBody)
     if body.name is not None and body.name != exchange.params["schedule"]:
         raise bad(f"the schedule is called otherwise in the path than {quoted(body.name)}")
@@ -281,7 +281,7 @@ def _check_trigger(trigger: Json) -> None:
 
 
 def _stored_members(body: ScheduleBody) -> Json:
-    """What a body says of a schedule, as it is kept."""
+    """The members of a body in their stored form."""
     started = body.program
     return present(
         description=body.description,

@@ -1,12 +1,12 @@
-"""Searching metadata: what is found by words in properties, tags and names.
+"""Search in metadata: by words in properties, tags and names.
 
-Of what is found only what the caller is shown comes back, and everything that is told of the
-result (how much there is, where its pages begin) is told of what the caller is shown. CDAP
-counts what it leaves out; that would tell how many hidden things bear a word. Metadata that the
-caller may not read is neither searched nor returned: of such an entity only the name is.
+Only visible results are returned, and all information about the result (its size, the bounds of
+its pages) covers only visible results. CDAP counts the results that it leaves out; that would
+reveal how many hidden objects have a word. Metadata that the caller may not read is neither
+searched nor returned: for such an entity only the name is.
 
-A query is words between spaces, any of which may match: `word`, `key:word`, `tags:word`,
-`properties:key`; a word that ends in `*` matches what begins with it, and `*` alone everything.
+A query consists of words separated by spaces, any of which may match: `word`, `key:word`,
+`tags:word`, `properties:key`; a word that ends in `*` matches its prefix, and `*` alone everything.
 SOURCE: cdap reference 2.2, 3.1, 4.9; cdapio/cdap, DefaultValueIndexer and MetadataHttpHandler
 at v5.1.2.
 """
@@ -50,7 +50,7 @@ from lakewarden.systems.cdap.http.subjects import (
 )
 
 ALL: Final = 2**31 - 1
-"""What `limit` is unless it is said."""
+"""The default of `limit`."""
 
 _MOST_CURSORS: Final = 1_000
 _BETWEEN: Final = re.compile(r"[-_:,\s]+")
@@ -59,9 +59,9 @@ _SCOPES: Final = ("SYSTEM", "USER")
 
 
 class Query(NamedTuple):
-    """What is searched for, and which part of the result is wanted.
+    """The search, and the requested part of the result.
 
-    `order` is a property, or the relevance; `after` the place behind which a page begins.
+    `order` is a property, or the relevance; `after` the place after which a page begins.
     """
 
     terms: tuple[str, ...]
@@ -76,7 +76,7 @@ class Query(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a hit stands in the result: by relevance or a property, then by its id."""
+    """The position of a hit in the result: by relevance or a property, then by its id."""
 
     score: int
     text: str
@@ -84,22 +84,22 @@ class Place(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """What was found, and what of its metadata the caller may read."""
+    """A match, and the metadata of it that the caller may read."""
 
     subject: Subject
     metadata: Mapping[str, Record]
     place: Place
 
     def body(self) -> Json:
-        """As replies have it."""
+        """The hit in the form of replies."""
         metadata = {scope: record.body() for scope, record in self.metadata.items()}
         return {"entityId": self.subject.id(), "metadata": metadata}
 
 
 def search(exchange: Exchange) -> Reply:
-    """What is found in one namespace, and among what the platform brings along.
+    """The results in one namespace, and among the platform's objects.
 
-    Nothing is found in a namespace that does not exist, as in one of which nothing is shown.
+    A namespace that does not exist has no results, like one without visible objects.
     """
     space = namespace(exchange)
     allow(exchange, "namespace.search", space, missing=None)
@@ -107,7 +107,7 @@ def search(exchange: Exchange) -> Reply:
 
 
 def search_everywhere(exchange: Exchange) -> Reply:
-    """What is found in all namespaces."""
+    """The results in all namespaces."""
     state = allow(exchange, "namespace.search", NO_RESOURCE)
     snapshot = state.matrix.snapshot
     stored = {snapshot.coded.tree.entity(id) for id in snapshot.of_type("namespace")}
@@ -140,7 +140,7 @@ def _answer(exchange: Exchange, spaces: Sequence[Entity]) -> Reply:
 
 
 def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterator[Hit]:
-    """What the caller is shown of what matches."""
+    """The matches that are visible to the caller."""
     state = exchange.realm_state
     inside = (entity for space in spaces for entity in contents(state, space, TARGETS))
     stored = (space for space in spaces if space != SYSTEM and is_stored(state, space))
@@ -162,7 +162,7 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
 
 
 def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entity]:
-    """Those of which the caller may read the metadata."""
+    """The entities whose metadata the caller may read."""
     kinds = {entity.type for entity in entities}
     return frozenset(
         entity
@@ -172,7 +172,7 @@ def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entit
 
 
 def _hidden_schedules(exchange: Exchange, entity: Entity, body: Json) -> frozenset[Part]:
-    """The schedules of an application that lists leave out: those of programs not shown."""
+    """The schedules of an application that lists omit: those of hidden programs."""
     if entity.type != "application":
         return frozenset()
     started = {name: started_by(entity, schedule) for name, schedule in schedules_of(body).items()}
@@ -189,7 +189,7 @@ def _name_alone(subject: Subject) -> dict[str, Record]:
 
 
 def _words(metadata: Mapping[str, Record]) -> frozenset[str]:
-    """All that a term can match."""
+    """All words that a term can match."""
     terms: set[str] = set()
     for record in metadata.values():
         for key, value in record.properties.items():
@@ -202,7 +202,7 @@ def _words(metadata: Mapping[str, Record]) -> frozenset[str]:
 
 
 def _score(terms: Sequence[str], found_terms: frozenset[str]) -> int:
-    """How many of the words the terms match."""
+    """The number of words that the terms match."""
     if "*" in terms:
         return 1
     return sum(1 for found_term in found_terms if any(_matches(term, found_term) for term in terms))
@@ -227,7 +227,7 @@ def _ordered(hits: Iterable[Hit], query: Query) -> list[Hit]:
 
 
 def _compare(place: Place, other: Place, query: Query) -> int:
-    """Which stands first; of two that are alike, always that with the lesser id."""
+    """The order of two places; if they are equal, the lesser id comes first."""
     first, second = (place.score, place.text), (other.score, other.text)
     if first != second:
         return (1 if first > second else -1) * (-1 if query.descending else 1)
@@ -258,7 +258,7 @@ def _query(exchange: Exchange) -> Query:
 
 
 def _order(exchange: Exchange, text: str) -> tuple[str, bool]:
-    """The order that is asked for: the most relevant first, unless it is said."""
+    """The requested order; by default, the most relevant first."""
     parts = exchange.one("sort").split()
     if not parts:
         return _RELEVANCE, True

@@ -1,7 +1,7 @@
-"""Secure keys: secrets that are really kept, sealed, and read by whoever holds READ.
+"""Secure keys: secrets that are really stored, sealed, and readable for holders of READ.
 
-A secret is in no reply but that of reading it, in no log line and no audit row; the document of
-a key holds only what may be read. A key that is there is never written over.
+A secret is only in the reply that reads it, and in no log line or audit row; the document of a key
+only contains readable data. An existing key is never overwritten.
 SOURCE: cdap reference 2.8, 4.4.
 """
 
@@ -31,13 +31,13 @@ from lakewarden.systems.cdap.http.ids import inside, last, namespace
 PATH: Final = "/v3/namespaces/{namespace}/securekeys"
 
 SECRET: Final = "data"  # noqa: S105 — the name of a member
-"""Under which the secret of a key is kept."""
+"""The name under which the secret of a key is stored."""
 
 _TEXT: Final = "text/plain;charset=utf-8"
 
 
 class KeyBody(Body):
-    """What a new key is made of."""
+    """The body that creates a key."""
 
     description: str | None = None
     data: str | None = None
@@ -45,7 +45,7 @@ class KeyBody(Body):
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new key; refused in the order that the contract says: 403, 400, 404, 409."""
+    """Creates a key; refused in the order of the contract: 403, 400, 404, 409."""
     key = _key(exchange)
 
     def add_key(transaction: WriteTransaction) -> None:
@@ -107,7 +107,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def sealing(exchange: Exchange) -> Sealing:
-    """What seals and opens; raises `Failure` 501 where the server has no key for secrets."""
+    """Seals and opens secrets; raises `Failure` 501 if the server has no key for secrets."""
     configured = exchange.services.sealing
     if configured is None:
         raise Failure(501, "the server has no key for secrets, so it keeps no secure keys")

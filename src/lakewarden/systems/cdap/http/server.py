@@ -1,4 +1,4 @@
-"""The server itself: whether it answers, and what release it is.
+"""The server itself: whether it answers, and its release.
 
 SOURCE: cdap reference 4; cdapio/cdap, PingHandler and VersionHandler at v5.1.2.
 """
@@ -14,12 +14,12 @@ from lakewarden.systems.cdap.settings import CdapSettings
 
 
 def ping(exchange: Exchange) -> Reply:  # noqa: ARG001 — the same for everybody
-    """That the server is there."""
+    """Shows that the server answers."""
     return text_reply("OK.\n")
 
 
 def version(exchange: Exchange) -> Reply:
-    """The release that the server says it is."""
+    """The release that the server reports."""
     return ok({"version": exchange.services.of(CdapSettings).version})
 
 

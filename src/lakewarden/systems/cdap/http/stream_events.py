@@ -1,14 +1,13 @@
-"""Events of streams: really kept, in the order in which they came, and read from the oldest on.
+"""Events of streams: really stored, in order of arrival, and read oldest first.
 
-An event is a value in time of its stream. Its body is kept byte for byte (in Base64); its mark
-counts the events of the stream backwards, so that of two events of one millisecond the later one
-is the newer. Where the clock goes back, an event has the time of the one before it. Of each
-stream the newest events are kept; how many, and how much comes at once, is a setting
+An event is a timeseries value of its stream. Its body is stored byte for byte (in Base64); its mark
+counts the events of the stream backwards, so of two events in the same millisecond the later one is
+the newer. If the clock goes back, an event gets the time of the previous one. The newest events of
+each stream are stored; their number, and the maximum size of a request, are settings
 (`CdapLimits`).
 
-A batch is several events: the lines of a text, or the records of an Avro file, each with the
-schema that reads it as its header `schema`, and the MD5 of that as `schema.hash`. It is kept
-whole or not at all.
+A batch is several events: the lines of a text, or the records of an Avro file, each with its schema
+as the header `schema`, and the MD5 of the schema as `schema.hash`. A batch is stored atomically.
 SOURCE: cdap reference 2.6, 4.8; cdapio/cdap, AvroStreamBodyConsumer, StreamFetchHandler.
 """
 
@@ -37,16 +36,16 @@ from lakewarden.systems.cdap.settings import CdapSettings
 ONE: Final = "/v3/namespaces/{namespace}/streams/{stream}"
 
 ASPECT: Final = "events"
-"""Under which the events of a stream are kept."""
+"""The aspect of a stream's events."""
 
 TTL: Final = "ttl"
-"""The property that says after how many seconds an event is read no more."""
+"""The property with the number of seconds after which an event is no longer read."""
 
 AVRO: Final = "avro/binary"
 
 SCHEMA: Final = "schema"
 HASH: Final = "schema.hash"
-"""Headers of an event that was a record of Avro."""
+"""Headers of an event that was an Avro record."""
 
 _STEPS: Final = 10
 _FIRST_MARK: Final = 2**60
@@ -56,14 +55,14 @@ _PRINTABLE: Final = frozenset(
 
 
 class Events(NamedTuple):
-    """What comes at once: the bodies of events, and the headers that all of them have."""
+    """The events of one request: their bodies, and their common headers."""
 
     bodies: Sequence[bytes]
     headers: Mapping[str, str]
 
 
 class Span(NamedTuple):
-    """Which events are read: from `start` to before `end`, in milliseconds, the oldest ones."""
+    """The range of events to read: from `start` to before `end`, in milliseconds, oldest first."""
 
     start: int
     end: int
@@ -71,22 +70,22 @@ class Span(NamedTuple):
 
 
 def enqueue(exchange: Exchange) -> Reply:
-    """One event more, which is the body as it is."""
+    """Adds one event, with the unchanged body."""
     return _store_events(exchange, "stream.enqueue", 200)
 
 
 def enqueue_later(exchange: Exchange) -> Reply:
-    """The same for callers who do not wait; it is kept at once all the same."""
+    """As `enqueue`, for callers who do not wait; the event is still stored immediately."""
     return _store_events(exchange, "stream.async_enqueue", 202)
 
 
 def batch(exchange: Exchange) -> Reply:
-    """Several events: one for each line of a text, or for each record of an Avro file."""
+    """Adds several events: one for each line of a text, or for each record of an Avro file."""
     return _store_events(exchange, "stream.batch", 200)
 
 
 def read(exchange: Exchange) -> Reply:
-    """The events of a stream, the oldest first; 204 if there is none."""
+    """The events of a stream, oldest first; 204 if there is none."""
     stream = entity(exchange, "stream")
     stored_events = exchange.services.of(CdapSettings).limits.stream_events
     with GUARD.reading(exchange, "stream.read_events", stream) as reading:
@@ -114,10 +113,10 @@ def clear(transaction: WriteTransaction, realm: str, stream: Entity) -> None:
 
 
 def _store_events(exchange: Exchange, operation: str, status: int) -> Reply:
-    """Keeps what the request brings.
+    """Stores the events in the request.
 
-    It is read before the write begins, where the caller may and the stream is there, so that no
-    other write waits for it; what is wrong with it is said after what the caller may not.
+    If the caller may and the stream exists, the events are read before the write begins, so no
+    other write waits for it; errors in them are reported after a missing authorization.
     """
     stream = entity(exchange, "stream")
     is_ready = is_stored(exchange.realm_state, stream) and may(exchange, operation, stream)
@@ -138,7 +137,7 @@ def _store_events(exchange: Exchange, operation: str, status: int) -> Reply:
 
 
 def _events(exchange: Exchange, operation: str, stream: Entity) -> Events:
-    """What the request brings; raises `Failure` 400, 406 or 413, or `BadInput`."""
+    """The events in the request; raises `Failure` 400, 406 or 413, or `BadInput`."""
     limits = exchange.services.of(CdapSettings).limits
     events = Events([exchange.body], _headers(exchange, stream))
     if operation == "stream.batch":
@@ -175,13 +174,13 @@ def _of_avro(exchange: Exchange, headers: Mapping[str, str]) -> Events:
 
 
 def _size(events: Events) -> int:
-    """How many bytes the events have, each with its headers."""
+    """The size of the events in bytes, each with its headers."""
     of_headers = sum(len(name) + len(value.encode()) for name, value in events.headers.items())
     return sum(map(len, events.bodies)) + of_headers * len(events.bodies)
 
 
 def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
-    """The headers of the request that are the event's: those that begin with the stream's name."""
+    """The request's headers for the event: those that begin with the stream's name."""
     prefix = f"{last(stream)}.".lower()
     headers = exchange.headers.items()
     return {name.removeprefix(prefix): value for name, value in headers if name.startswith(prefix)}
@@ -190,7 +189,7 @@ def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
 def _append(
     transaction: WriteTransaction, realm: str, stream: Entity, events: Events, most: int
 ) -> None:
-    """Keeps events behind those that are there; of too many at once, the last ones."""
+    """Adds events after the existing ones; of too many at once, the last ones."""
     rows = transaction.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
     number = _number(rows[0]) + 1 if rows else 0
     time = max([int(transaction.now * 1_000), *(row.time for row in rows)])
@@ -201,7 +200,7 @@ def _append(
 
 
 def _trim_interval(most: int) -> int:
-    """After so many more events old ones are removed."""
+    """The number of new events after which old ones are removed."""
     return max(1, most // _STEPS)
 
 
@@ -214,7 +213,7 @@ def _values(
 
 
 def _number(row: ValueRow) -> int:
-    """How many events of its stream came before it."""
+    """The number of earlier events of its stream."""
     return _FIRST_MARK - int(row.mark, 16)
 
 
@@ -224,7 +223,7 @@ def _event_body(row: ValueRow) -> Json:
 
 
 def printable(body: bytes) -> str:
-    r"""Bytes as a text: what is not printable is written as `\xHH`.
+    r"""Bytes as a text: bytes that are not printable are written as `\xHH`.
 
     >>> print(printable(b"caf\xc3\xa9"))
     caf\xC3\xA9
@@ -233,7 +232,7 @@ def printable(body: bytes) -> str:
 
 
 def _span(exchange: Exchange) -> Span:
-    """Which events are asked for; raises `Failure` 400 for what no time can be."""
+    """The requested range of events; raises `Failure` 400 for an invalid time."""
     span = Span(
         _moment_of(exchange, "start", 0),
         _moment_of(exchange, "end", 2**63 - 1),
@@ -249,7 +248,7 @@ def _span(exchange: Exchange) -> Span:
 
 
 def _moment_of(exchange: Exchange, parameter: str, otherwise: int) -> int:
-    """A moment in milliseconds: a number, or how long before now (`now-1h`)."""
+    """A timestamp in milliseconds: a number, or relative to now (`now-1h`)."""
     seconds = relative_seconds(exchange.one(parameter), exchange.now)
     if seconds is None:
         return _number_of(exchange, parameter, otherwise)

@@ -1,7 +1,7 @@
-"""Views of streams: formats by name in which a stream is read.
+"""Views of streams: named formats in which a stream is read.
 
-A view has no privileges of its own; its stream is asked about in its place, and goes with all of
-its views.
+A view has no privileges of its own; its stream is checked instead, and is deleted with all its
+views.
 SOURCE: cdap reference 1.2, 2.6.
 """
 
@@ -36,7 +36,7 @@ MEMBER: Final = "views"
 
 
 class ViewBody(Body):
-    """What a view is made of."""
+    """The body that creates a view."""
 
     format: Json | None = None
 
@@ -49,7 +49,7 @@ def names(exchange: Exchange) -> Reply:
 
 
 def put(exchange: Exchange) -> Reply:
-    """A new view (201), or another format for one that is there."""
+    """Creates a view (201), or replaces the format of an existing one."""
     stream, name = entity(exchange, "stream"), _name(exchange)
 
     def put_view(transaction: WriteTransaction) -> bool:
@@ -92,7 +92,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def _name(exchange: Exchange) -> str:
-    """The view of the path, which is named as a stream may be."""
+    """The view in the path, whose name must be valid for a stream."""
     name = exchange.params["view"]
     if "." in name:
         raise bad(f"{quoted(name)} is no name of a view")

@@ -1,7 +1,7 @@
-"""Streams: made as often as one likes, configured, emptied and deleted.
+"""Streams: created idempotently, configured, emptied and deleted.
 
-A stream that already exists stays as it is, whoever makes it again; only its owner must be the
-same. What it holds are its events (`stream_events`); views are ways of reading it
+An existing stream is not changed by creating it again, by any caller; only the owner must be the
+same. Its contents are its events (`stream_events`); views are formats to read them
 (`stream_views`).
 SOURCE: cdap reference 2.6, 2.9, 2.11, 4.2, 4.8, 4.10 (P7), K25.
 """
@@ -48,7 +48,7 @@ FORMAT: Final = "format"
 THRESHOLD: Final = "notification.threshold.mb"
 
 FOREVER: Final = (2**63 - 1) // 1_000
-"""The seconds that events are kept for, where nobody said how long."""
+"""The default number of seconds for which events are stored."""
 
 FORMATS: Final = ("avro", "clf", "csv", "grok", "syslog", "text", "tsv")
 
@@ -61,13 +61,13 @@ TEXT: Final[Json] = {
     },
     "settings": {},
 }
-"""How events are read, where nobody said how."""
+"""The default format of events."""
 
 _OF_THRESHOLD: Final = 1_024
 
 
 class StreamBody(Body):
-    """What is said of a stream."""
+    """The body of a stream."""
 
     ttl: int | None = None
     format: Json | None = None
@@ -76,7 +76,7 @@ class StreamBody(Body):
     principal: str | None = None
 
     def properties(self) -> Json:
-        """The properties that are said; raises `Failure` 400 for what none can be."""
+        """The given properties; raises `Failure` 400 for invalid ones."""
         if self.ttl is not None and not 0 <= self.ttl <= FOREVER:
             raise bad(f"`{TTL}` is not a number of seconds from 0 to {FOREVER}")
         if self.threshold is not None and self.threshold <= 0:
@@ -88,20 +88,20 @@ class StreamBody(Body):
 
 
 def check_format(format: Json) -> None:
-    """Raises `Failure` 400 for a format that has no known name."""
+    """Raises `Failure` 400 for a format with an unknown name."""
     if format.get("name") not in FORMATS:
         raise bad(f"the name of a format is one of {', '.join(FORMATS)}")
 
 
 def listed_all(exchange: Exchange) -> Reply:
-    """The streams of a namespace that the caller is shown."""
+    """The streams of a namespace that are visible to the caller."""
     return ok(
         [{"name": last(stream)} for stream in listed(exchange, "stream.list", namespace(exchange))]
     )
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new stream; one that is there stays as it is, and nobody is given anything on it."""
+    """Creates a stream; an existing one is not changed, and nobody gets grants on it."""
     stream = entity(exchange, "stream")
     body = read_optional(exchange, StreamBody, longs=True)
     settings = NewDataSettings(body.properties(), body.description, body.principal)
@@ -128,7 +128,7 @@ def get(exchange: Exchange) -> Reply:
 
 
 def update(exchange: Exchange) -> Reply:
-    """Other properties; what is not said stays as it is. Owners must be repeated."""
+    """Changes properties; those that are not given stay as they are. Owners must be repeated."""
     stream = entity(exchange, "stream")
     body = read(exchange, StreamBody, longs=True)
     changed = body.properties()
@@ -175,7 +175,7 @@ def drop_all(exchange: Exchange) -> Reply:
 
 
 def properties_of(body: Json) -> Json:
-    """The properties that were said of a stream."""
+    """The given properties of a stream."""
     return convert(body.get("properties") or {}, Json)
 
 
@@ -186,7 +186,7 @@ def _check_owner(
     stream: Entity,
     principal: str | None,
 ) -> None:
-    """Raises `Failure` 403 where the stream would get another owner."""
+    """Raises `Failure` 403 if the stream would get another owner."""
     body = object_store.document_in(transaction, exchange.realm, stream)
     owners.check_same(transaction.realm(exchange.realm), operation, stream, body, principal)
 

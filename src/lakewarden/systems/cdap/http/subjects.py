@@ -1,8 +1,8 @@
-"""What bears metadata: entities, and parts of them that have no privileges of their own.
+"""The subjects of metadata: entities, and parts of them without privileges of their own.
 
-A version, a schedule and a view are asked about on what they belong to; what is said of them
-lies beside them in its document, and goes with them. The version that an application has as
-long as nobody names one is the application itself.
+A version, a schedule and a view are authorized through their entity; their metadata is stored with
+them in its document, and deleted with them. The version of an application that was never given a
+version is the application itself.
 SOURCE: cdap reference 1.1, 1.2, 4.9.
 """
 
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What metadata is about: an entity, or a part of it."""
+    """The subject of metadata: an entity, or a part of it."""
 
     entity: Entity
     part: Part | None = None
@@ -50,7 +50,7 @@ class Subject:
         return part_body
 
     def changed(self, body: Json, metadata: Json) -> Json:
-        """The members of the document that are others once this is its metadata."""
+        """The members of the document that change with this metadata."""
         if self.part is None:
             return {METADATA: metadata}
         member, name = self.part
@@ -59,20 +59,20 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What it is called in what contains it."""
+        """The name of the subject within its container."""
         if self.part is None or self.part.member == VERSIONS:
             return ids.last(self.entity)
         return self.part.name
 
     @property
     def target(self) -> str:
-        """The word for its kind among the targets of a search."""
+        """The word for the subject's kind among the targets of a search."""
         if self.part is not None and self.part.member in _PART_TARGETS:
             return _PART_TARGETS[self.part.member]
         return TARGETS[self.entity.type]
 
     def id(self) -> Json:
-        """Its id, as replies write it: the fields of releases 3.4 to 4.2."""
+        """The subject's id in the form of replies: the fields of releases 3.4 to 4.2."""
         fields: Json = {**cdap.to_legacy(self.entity)}
         type = fields.pop("entity")
         if self.entity.type in ("application", "program"):
@@ -94,7 +94,7 @@ TARGETS: Final[Mapping[str, str]] = {
     "dataset": "dataset",
     "stream": "stream",
 }
-"""The types that bear metadata, and the words for them among the targets of a search."""
+"""The types with metadata, and their words among the targets of a search."""
 
 _PART_TARGETS: Final = {SCHEDULES: "schedule", VIEWS: "view"}
 _PART_FIELDS: Final = {VERSIONS: "version", SCHEDULES: "schedule", VIEWS: "view"}
@@ -104,9 +104,9 @@ ALL_TARGETS: Final = frozenset({*TARGETS.values(), *_PART_TARGETS.values()})
 
 
 def subjects_of(entity: Entity, body: Json) -> Iterator[Subject]:
-    """What there is of an entity to bear metadata: itself and its parts.
+    """The subjects of an entity: itself and its parts.
 
-    An artifact is nothing without a version, so only its versions bear any.
+    An artifact does not exist without a version, so only its versions have metadata.
     """
     if entity.type == "artifact":
         yield from (Subject(entity, Part(VERSIONS, name)) for name in sorted(versions_in(body)))
@@ -127,7 +127,7 @@ def _parts(body: Json, member: str) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of subjects: the path of one, and which one a request names."""
+    """A kind of subjects: their path, and how a request names one."""
 
     path: str
     type: str
@@ -135,12 +135,12 @@ class Kind:
 
     @property
     def reads(self) -> str:
-        """The operation that reads metadata of it."""
+        """The operation that reads its metadata."""
         return reads(self.type)
 
     @property
     def writes(self) -> str:
-        """The operation that adds, changes and removes metadata of it."""
+        """The operation that adds, changes and removes its metadata."""
         return _WRITES.get(self.type, f"{self.type}.add_metadata")
 
 

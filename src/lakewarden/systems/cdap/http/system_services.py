@@ -1,7 +1,7 @@
-"""System services: what the platform runs of its own, with the number of instances wanted.
+"""System services: the platform's own services, with their wanted numbers of instances.
 
-Everybody may look at them; to change one takes what the model says. Nothing is executed: a
-restart is recorded, and a service has at once as many instances as are wanted of it.
+Everybody may view them; a change requires what the model says. Nothing is executed: a restart is
+recorded, and a service immediately has the wanted number of instances.
 SOURCE: cdap reference K15; cdapio/cdap, MonitorHandler at v5.1.2.
 """
 
@@ -32,7 +32,7 @@ RESTARTED: Final = "restarted"
 
 
 class Service(NamedTuple):
-    """What a service does, and how many instances it has at most."""
+    """The description of a service, and its maximum number of instances."""
 
     description: str
     most: int
@@ -46,11 +46,11 @@ SERVICES: Final[Mapping[str, Service]] = {
     "metrics.processor": Service("Service to process application and system metrics.", 5),
     "streams": Service("Service that handles stream data ingestion.", 5),
 }
-"""The services of which the work is done here, by name."""
+"""The services whose functions this server provides, by name."""
 
 
 class InstancesBody(Body):
-    """How many instances there should be."""
+    """The wanted number of instances."""
 
     instances: int
 
@@ -79,13 +79,13 @@ def status(exchange: Exchange) -> Reply:
 
 
 def instances(exchange: Exchange) -> Reply:
-    """How many instances a service has, and how many are wanted."""
+    """The current and the wanted number of instances of a service."""
     requested = _requested_instances(_visible_document(exchange))
     return ok({"requested": requested, "provisioned": requested})
 
 
 def set_instances(exchange: Exchange) -> Reply:
-    """Sets how many instances are wanted."""
+    """Sets the wanted number of instances."""
     name = exchange.params["service"]
 
     def put_instances(transaction: WriteTransaction) -> None:
@@ -135,7 +135,7 @@ def _restart(exchange: Exchange, instance: str | None) -> Reply:
 
 
 def latest_restart(exchange: Exchange) -> Reply:
-    """The restart before now; 404 if there was none."""
+    """The last restart; 404 if there was none."""
     restart = _visible_document(exchange).get(RESTARTED)
     if restart is None:
         raise not_found(f"system_service:{exchange.params['service']}/latest-restart")
@@ -149,7 +149,7 @@ def _change(exchange: Exchange, change_service: Callable[[WriteTransaction], Non
 
 
 def _visible_document(exchange: Exchange) -> Json:
-    """The document of the service of the path, if the caller may look at it."""
+    """The document of the service in the path, if the caller may view it."""
     entity = cdap.parse("system_service", exchange.params["service"])
     allow(exchange, "system_service.view", entity)
     _service(entity.name)

@@ -1,1 +1,1 @@
-"""What only this system does, on top of the use cases that every system has."""
+"""Use cases that only this system has, in addition to those of every system."""

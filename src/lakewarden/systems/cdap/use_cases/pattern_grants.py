@@ -1,11 +1,10 @@
 """Privileges of principals on an entity, or on all names of a pattern, as CDAP grants them.
 
-An anchor is taken as text: a grant on `dataset:sales.*` and one on `dataset:sales.orders` know
-nothing of each other, and each is removed only under its own name. What one principal was
-given on one anchor is kept in one statement of its own; statements of other makes (several
-principals at once, created elsewhere) count as well, and taking something away takes it out of
-those too, also from implied sets (everybody, the master). Statements that the platform ships
-stay as they are.
+An anchor is compared as text: a grant on `dataset:sales.*` and one on `dataset:sales.orders` are
+independent, and each is only removed under its own name. The grants of one principal on one anchor
+are stored in a statement of their own. Other statements (for several principals at once, or created
+elsewhere) count as well, and a revocation also changes those, including statements for implied sets
+(everybody, the master). Statements that the platform ships do not change.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ Anchor = Entity | Matching
 
 
 class PatternGrant(NamedTuple):
-    """One privilege that somebody holds on an anchor."""
+    """One privilege of a principal on an anchor."""
 
     anchor: Anchor
     privilege: str
 
 
 def grantable(model: Model) -> frozenset[str]:
-    """Every privilege that may be granted: what ALL stands for."""
+    """Every privilege that may be granted: the meaning of ALL."""
     return frozenset(name for name, privilege in model.privileges.items() if privilege.grantable)
 
 
 def grants_of(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
-    """What any of these was given by itself, as far as it is in force and can be granted."""
+    """The own grants of these principals, as far as they are in force and can be granted."""
     names, principals = grantable(state.system.model), frozenset(holders)
     grants: set[PatternGrant] = set()
     for statement in state.matrix.snapshot.table.statements.values():
@@ -59,7 +58,7 @@ def grant(
     anchor: Anchor,
     privileges: Iterable[str],
 ) -> None:
-    """Gives the principal privileges; what it has already it has once. None are none."""
+    """Grants the principal privileges, idempotently. With none, does nothing."""
     state, granted = transaction.realm(realm), frozenset(privileges)
     if not granted:
         return
@@ -81,9 +80,9 @@ def revoke(
     holder: Principal | None = None,
     privileges: Iterable[str] | None = None,
 ) -> frozenset[Principal]:
-    """Removes privileges: from everybody without `holder`, all of them without `privileges`.
+    """Revokes privileges: without `holder` from everybody, without `privileges` all of them.
 
-    What does not exist is ignored. Returns from whom something was taken.
+    Grants that do not exist are ignored. Returns the principals who lost something.
     """
     state = transaction.realm(realm)
     shipped = state.system.model.default_ids
@@ -100,7 +99,7 @@ def revoke(
 
 
 def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
-    """Takes everything from everybody on the entities for which that holds, stored or not."""
+    """Removes all grants on the entities for which `is_gone` holds, stored or not."""
     state = transaction.realm(realm)
     statements, shipped = state.matrix.snapshot.table.statements, state.system.model.default_ids
     removed = (
@@ -130,7 +129,7 @@ def _take_from(
 def _reduced(
     state: RealmState, statement: Statement, holder: Principal, remaining: frozenset[str]
 ) -> Iterator[Change]:
-    """The changes after which the statement gives `holder` only `remaining`, others all of it."""
+    """The changes after which the statement grants `holder` only `remaining`, others still all."""
     others = statement.principals - {holder}
     if others:
         yield StatementAdded(replace(statement, principals=others))
@@ -164,7 +163,7 @@ def _statements_on(state: RealmState, anchor: Anchor) -> list[Statement]:
 
 
 def _is_single_grant(statement: Statement, to: Principal) -> bool:
-    """Whether the statement gives this one principal something, at all times, and does no more."""
+    """Whether the statement only grants this one principal something, without a time limit."""
     plain = Statement(
         statement.id,
         Effect.ALLOW,

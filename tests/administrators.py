@@ -1,4 +1,4 @@
-"""Administrators of lakewarden, made as a first start does: nobody is asked whether it may."""
+"""Creates administrators of lakewarden like a first start does: without authorization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of a test run by day, where all of them would say little more than some."""
+"""Selects the rows of a test for daytime runs, if a few rows test nearly as much as all of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 
 def leave_rest_to_the_night(items: Sequence[pytest.Item]) -> None:
-    """Marks as `nightly` what a test that is marked `by_day(n)` has beyond n rows.
+    """Marks as `nightly` all rows beyond n of each test that is marked `by_day(n)`.
 
-    The rows that run by day are spread over the test's table, beginning with the first. With
-    `turns=True` the next test of the file begins with its second row, and so on: where each of them
-    runs in every form, they show all forms between them.
+    The daytime rows are spread evenly over the test's table, beginning with the first. With
+    `turns=True`, the next test of the file begins with its second row, and so on. If the tests of
+    a file share a table of forms, they cover all forms together.
     """
     tables: dict[str, list[pytest.Item]] = {}
     for item in items:

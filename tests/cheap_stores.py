@@ -1,9 +1,8 @@
-"""Stores of one test process share what does not depend on a test, and never wait for the disk.
+"""Stores of one test process share everything independent of a test, and never wait for the disk.
 
-A test makes a store of its own, often with an engine of its own: each would compile the same
-statements and make the same tables again. And what a test writes need not outlive a loss of power:
-the trials that kill processes do so to processes of their own, and what those wrote is with the
-kernel, synced or not.
+Each test creates its own store, often with its own engine, and would compile the same statements
+and create the same tables again. Writes of a test need not survive a power failure: tests that
+kill processes kill processes of their own, and the kernel has their writes, synced or not.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from lakewarden.store import engine as engines
 from lakewarden.store import store as stores
 
 SYNCED = engines._PRAGMAS
-"""How the product opens SQLite: with `synchronous = FULL`."""
+"""The product's SQLite pragmas, with `synchronous = FULL`."""
 
 PREPARED = stores._prepare
-"""How the product makes a store's tables: step by step, up to the newest schema."""
+"""The product's function that creates a store's tables: step by step, up to the newest schema."""
 
 _STATEMENTS = 5_000
 
 
 @contextmanager
 def cheap_stores() -> Iterator[None]:
-    """Makes the SQLite stores that this process opens cheap, until the end of the block."""
+    """Makes the SQLite stores of this process cheap, until the end of the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, "_PRAGMAS", (*SYNCED, "synchronous = OFF"))
-        # A compiled statement is kept by its dialect; all of SQLite's in a process are alike.
+        # Compiled statements are cached per dialect; all SQLite dialects of a process are alike.
         patch.setattr(SQLiteDialect_pysqlite, "__eq__", _is_alike)
         patch.setattr(SQLiteDialect_pysqlite, "__hash__", lambda dialect: hash(type(dialect)))
         statements: LRUCache[Any, Compiled] = LRUCache(_STATEMENTS)
@@ -60,17 +59,17 @@ def _is_alike(one: SQLiteDialect_pysqlite, other: object) -> bool:
 
 
 def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
-    """Puts a store without rows where there is none yet; all of SQLite's are alike."""
+    """Copies an empty store into place if there is none yet; all SQLite stores are alike."""
     path = engine.url.database
     if upgrades and makes and engine.dialect.name == engines.SQLITE and path is not None:
-        # Where it cannot be put, the product finds out by itself, and says so.
+        # If the copy fails, the product detects and reports the problem itself.
         with suppress(OSError):
             _put(Path(path))
     PREPARED(engine, upgrades=upgrades, makes=makes)
 
 
 def _put(path: Path) -> None:
-    """Puts it there at once, unless there is something; nobody else may read it."""
+    """Creates the file atomically unless it exists; only its owner may read it."""
     if path.exists():
         return
     file, name = tempfile.mkstemp(dir=path.parent)

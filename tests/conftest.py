@@ -1,10 +1,10 @@
-"""What every test may use: servers and a Spark session, each started once and only if asked for.
+"""Fixtures for all tests: servers and a Spark session, each started once and only on demand.
 
-A test that takes one of them is marked accordingly, and all tests of one mark run in the
-same worker process, so that there is one of each however many workers there are.
+A test that uses one of them is marked accordingly, and all tests with one mark run in the same
+worker process. So there is only one of each, regardless of the number of workers.
 
-A run is a function of its seed: every property draws the same examples with the same seed, on
-every machine and in whatever order the tests run.
+A run is a function of its seed: with the same seed, every property draws the same examples, on
+every machine and in any order of the tests.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests import by_day, scheduling, servers
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A test that has several of them runs where the first one is.
+# A test with several of them runs in the worker of the first one.
 _MARK_BY_FIXTURE = {
     "cluster": "cluster",
     "spark": "spark",
@@ -57,7 +57,7 @@ _FULLY_COVERED = (
 )
 DEFAULT_SEED = "1"
 
-# Whether examples are drawn too slowly depends on the machine, what was found before on the run.
+# Slow drawing depends on the machine, and the database of found examples on earlier runs.
 settings.register_profile(
     "day",
     max_examples=25,
@@ -68,21 +68,21 @@ settings.register_profile(
 )
 settings.register_profile("night", settings.get_profile("day"), max_examples=500)
 settings.load_profile("day")
-# Hypothesis also draws constants of the modules imported so far: other ones in each worker.
+# Hypothesis also draws constants of the modules imported so far, which differ between workers.
 providers._get_local_constants = Constants
 
 
-# By itself it would draw every local variable of an unexpected error: whole models, for a minute.
+# By default it prints every local variable of an unexpected error: whole models, for a minute.
 structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceback)])
 _LOGS: Final = structlog.get_config()
 
-# For each request in process httpx looks for it anew, through every folder of the path.
+# httpx tries to import it for each in-process request, and searches every folder of the path.
 if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
-# What is tested has few rows: compiling a query, planning it anew between its stages and sharing
-# what it reads among tasks each take longer than the query. The cluster's tests leave the plans as
-# they are; what follows a shuffle is shared among tasks here, too.
+# Tests have few rows: compiling a query, replanning it between stages, and splitting its input
+# among tasks each take longer than the query. The cluster's tests use the default plans; work
+# after a shuffle is split among tasks here, too.
 _FOR_FEW_ROWS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -91,8 +91,8 @@ _FOR_FEW_ROWS = {
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
 
-# Every task is sent all settings of Hadoop, 1,100 of them, and copies them several times: a third
-# of what tasks of few rows cost. What is read and written here needs these alone.
+# Every task receives all 1,100 settings of Hadoop, and copies them several times: a third of the
+# cost of tasks with few rows. The files of the tests need only these settings.
 _OF_HADOOP = (
     "fs.AbstractFileSystem.file.impl",
     "fs.defaultFS",
@@ -100,7 +100,7 @@ _OF_HADOOP = (
 )
 
 YOUNG = 20_000
-"""How many new objects are there before the garbage is looked for; by itself it is 700."""
+"""The number of new objects that triggers a garbage collection; the default is 700."""
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
@@ -110,7 +110,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGro
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a test without more messages about it than anybody reads."""
+    """Run a test, without messages that nobody reads."""
     if not scheduling.is_brief(item.config):
         return None
     scheduling.run_briefly(item, nextitem)
@@ -124,19 +124,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = DEFAULT_SEED
     from lakewarden.cli import status_line
 
-    # What a slow verb says while it works depends on the machine.
+    # The progress messages of a slow verb depend on the machine.
     status_line.PATIENCE = math.inf
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Show the seed with which the same examples come again."""
+    """Show the seed that reproduces the examples."""
     hashes = os.environ.get("PYTHONHASHSEED", "random")
     return f"examples: --hypothesis-seed={config.option.hypothesis_seed} PYTHONHASHSEED={hashes}"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without a search for garbage: nearly all that is made stays to the end."""
+    """Collect tests without garbage collection: nearly all new objects stay to the end."""
     gc.disable()
     try:
         return (yield)
@@ -146,14 +146,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Examples are run where they are documentation, in `src`, and not looked for in tests."""
+    """Skip doctests in tests; doctests run in `src`, where they are documentation."""
     collectors = yield
     return [one for one in collectors if not isinstance(one, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by what they take, and keep the tests of one mark together."""
+    """Mark the tests by the fixtures that they use, and group the tests of each mark."""
     places = []
     for item in items:
         is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
@@ -161,7 +161,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("property")
         elif _is_fully_covered(item.path):
             item.add_marker("coverage_gate")
-        # A fixture may be asked for by its name, which is a parameter then.
+        # A test may request a fixture by name, as a parameter.
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         asked = {value for value in parameters if isinstance(value, str)}
         for fixture in _MARK_BY_FIXTURE.keys() & asked.union(getattr(item, "fixturenames", ())):
@@ -169,13 +169,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         marks = {mark.name for mark in item.iter_markers()}
         for mark in _MARK_BY_FIXTURE.values():
             if mark in marks:
-                # What a cluster does is compared with what the local session does, which is warm.
+                # The cluster's results are compared with those of the local session, which is warm.
                 group = "spark" if mark == "cluster" else mark
                 item.add_marker(pytest.mark.xdist_group(group))
                 break
         places.append(_place_in_run(marks))
     by_day.leave_rest_to_the_night(items)
-    # What takes longest begins first, so that no worker is left alone with it at the end.
+    # The longest groups begin first, so no worker runs one alone at the end.
     items[:] = [items[n] for n in sorted(range(len(items)), key=places.__getitem__)]
 
 
@@ -189,20 +189,20 @@ def _place_in_run(marks: set[str]) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Take modules and tests, which stay to the end, out of what is searched for garbage."""
+    """Freeze modules and tests, which stay to the end, so the garbage collector skips them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)
 
 
 def pytest_unconfigure() -> None:
-    """Give them back: at its end Python frees what it searches alone; DuckDB names the rest."""
+    """Unfreeze them: at exit Python frees only unfrozen objects; DuckDB reports the others."""
     gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap_stores() -> Iterator[None]:
-    """See `tests.cheap_stores`; imported here, since the tracer of coverage looks by now."""
+    """See `tests.cheap_stores`; imported here, when the tracer of coverage is active."""
     from tests.cheap_stores import cheap_stores
 
     with cheap_stores():
@@ -211,9 +211,9 @@ def cheap_stores() -> Iterator[None]:
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the test's own; its number is counted.
+    """The test's own folder, numbered by a counter.
 
-    By itself pytest reads the names of the folders of all tests before, for each test anew.
+    pytest's own fixture lists the folders of all earlier tests, for each test again.
     """
     name = re.sub(r"\W", "_", request.node.name)[:30]
     folder = tmp_path_factory.getbasetemp() / "t" / f"{name}{next(_numbers)}"
@@ -226,7 +226,7 @@ _numbers: Final = itertools.count()
 
 @pytest.fixture
 def logs_as_before() -> Iterator[None]:
-    """For a test that sets up the logs of this process: afterwards they are as they were."""
+    """For a test that configures the logs of this process: restores them afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -254,7 +254,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def distributed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """The session, for a test in which Spark does all there is to do, however little it is."""
+    """The session, for a test in which Spark does all work, even on small inputs."""
     from tests.pipeline import spared
 
     spared.spare_nothing(monkeypatch)
@@ -263,7 +263,7 @@ def distributed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSe
 
 @pytest.fixture
 def unstarted(monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """A session for jobs on small inputs: a test fails if it, or a verb, starts Spark."""
+    """A session for jobs on small inputs: the test fails if it, or a verb, starts Spark."""
     from tests.pipeline import spared
 
     spared.spare(monkeypatch)
@@ -272,7 +272,7 @@ def unstarted(monkeypatch: pytest.MonkeyPatch) -> SparkSession:
 
 @pytest.fixture
 def declared(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, for a test that declares an export's tables; they are gone afterwards."""
+    """The session, for a test that declares an export's tables; they are dropped afterwards."""
     from lakewarden.pipeline.export.schemas import FOLDER
 
     yield spark

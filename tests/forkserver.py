@@ -1,7 +1,7 @@
-"""Processes that are forked from one that has imported what they need, so that they start quickly.
+"""Child processes that start quickly: forked from a process with the modules already imported.
 
-A process of its own imports for a second and more. Each process of the test run has one fork
-server, for whatever starts the first child: so what is imported beforehand is listed here.
+A fresh process imports for more than a second. Each process of the test run has only one fork
+server, and the first child fixes its imports: so all preloaded modules are listed here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PRELOADED: Final = (
 
 
 def context() -> ForkServerContext:
-    """Starts processes with what they need imported already."""
+    """A context that starts processes with the modules already imported."""
     found = multiprocessing.get_context("forkserver")
     found.set_forkserver_preload([*_PRELOADED])
     return found

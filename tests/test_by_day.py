@@ -1,4 +1,4 @@
-"""Of many rows of one test some run by day."""
+"""Only some of the many rows of a test run by day."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.by_day import leave_rest_to_the_night
 
 @dataclass
 class Row:
-    """What is looked at of a test."""
+    """The attributes of a test that `tests.by_day` reads."""
 
     nodeid: str
     marker: pytest.Mark | None = None

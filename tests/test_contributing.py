@@ -1,4 +1,4 @@
-"""What somebody who joins reads: the first change works as written, and every room has an owner."""
+"""The pages for new contributors: the first change works as written; every room has an owner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
 def first_change(folder: Path, *, moved: bool = False) -> Path:
-    """The scenario of the page, also as its third step changes it."""
+    """The scenario of the page; `moved`: as changed by the third step."""
     (text,) = re.findall(r"```toml\n(.+?) *```", PAGE, re.DOTALL)
     text = dedent(text)
     if moved:

@@ -1,4 +1,4 @@
-"""The page that walks through the code names only what exists."""
+"""The page that walks through the code names only existing things."""
 
 from __future__ import annotations
 

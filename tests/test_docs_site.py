@@ -1,4 +1,4 @@
-"""The documentation site: each page has a place, each link a target, the code is all told."""
+"""The documentation site: each page has a place, each link a target, all code is documented."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 BESIDE: Final = ("README.md", "SECURITY.md")
-"""Pages for readers of the repository alone."""
+"""Pages only for readers of the repository."""
 
 LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 HEADING: Final = re.compile(r"^#{1,6} (.+?)\s*$", re.MULTILINE)
@@ -60,7 +60,7 @@ def _sources(
 
 
 def links(page: Path) -> Iterator[str]:
-    """The targets in a page that are no addresses of others."""
+    """The link targets in a page that are not external addresses."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text("utf-8")))
     for target in LINK.findall(prose):
         if not re.match(r"[a-z]+:", target):
@@ -69,7 +69,7 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """What a repository browser and the site call the headings of a page."""
+    """The anchors of a page's headings, for a repository browser and for the site."""
     counted, found = Counter[str](), set()
     for title in HEADING.findall(FENCE.sub("", page.read_text("utf-8"))):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
@@ -80,7 +80,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def astray(page: Path) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """The broken links of a page."""
     lost = []
     for link in links(page):
         target, _, anchor = link.partition("#")
@@ -138,7 +138,7 @@ def test_a_link_to_a_page_outside_of_the_nav_is_refused(tmp_path: Path) -> None:
 def test_what_the_developers_page_embeds_runs() -> None:
     page = (ROOT / "docs/readers/developer.md").read_text("utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    exec(example, {})  # noqa: S102 — what the page tells its reader to run
+    exec(example, {})  # noqa: S102 — the page's own example
 
 
 def test_each_claim_about_others_has_a_source() -> None:
@@ -200,7 +200,7 @@ def test_every_error_is_in_the_reference() -> None:
 def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "site"
     build = [sys.executable, "-m", "scripts.docs_site", str(folder)]
-    # Of its own process: warnings of Sphinx's libraries are no errors of ours.
+    # In its own process: warnings of Sphinx's libraries are not our errors.
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return folder

@@ -1,4 +1,4 @@
-"""Every configuration on the page of the engines is one that its reader can copy."""
+"""A reader can copy every configuration on the page of the engines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SECTIONS = dict(SECTION.findall(PAGE))
 OF_ALL = {"Catalogs that are not in use", "Names that the realm has not stored"}
-"""Sections that are about all engines."""
+"""Sections about all engines."""
 
 STATES = {"yes", "never", "not yet", "yes, as a denial"}
 
@@ -41,7 +41,7 @@ def of_language(wanted: str) -> list[str]:
 
 
 def properties(section: str, start: str) -> dict[str, str]:
-    """The block of a section that begins so, as a file of properties."""
+    """The block of a section that begins with `start`, parsed as a properties file."""
     (text,) = (text for _, text in blocks(section) if text.startswith(start))
     return dict(line.split("=", 1) for line in text.splitlines())
 

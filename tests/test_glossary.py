@@ -1,4 +1,4 @@
-"""The glossary against the code and the models whose words it gives."""
+"""The glossary agrees with the code and with the models whose terms it lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = [
     for line in PAGE.read_text("utf-8").splitlines()
     if line.startswith("| ") and not line.startswith("| Term")
 ]
-# What a reader of the kernel meets first; whoever adds such a concept names it on the page.
+# The concepts that a reader of the kernel meets first; a new one must be added to the page.
 CONCEPTS = {
     *("principal.Principal", "memberships.Memberships", "subject.Subject", "entity.Entity"),
     *("entity.Spelling", "model.EntityType", "model.Privilege", "model.Operation", "model.Model"),
@@ -30,7 +30,7 @@ CONCEPTS = {
     *("relations.Facts", "rows.Row", "advice.Way", "tree.Layered", "scopes.Block"),
 }
 OUTSIDE = {"CDAP-UserId"}
-"""Words of a system that its model does not have."""
+"""Terms of a system that its model does not have."""
 
 
 def words_of(model: str) -> set[str]:

@@ -1,6 +1,6 @@
-"""By night: what is built is installed as strangers install it, in fresh environments.
+"""Nightly: the built packages are installed as users install them, in fresh environments.
 
-Every verb works with an extra, or ends with 3 and names the extra with which it works.
+Every verb works with an extra, or exits with 3 and names the extra that it needs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EXTRAS: Final = tuple(sorted(path.stem for path in PINS.iterdir() if path.stem !
 TOOLS: Final = ("build==1.6.1", "pipx==1.18.4", "uv")
 SECONDS: Final = 1800
 OTHERS: Final = ("3.12", "3.13", "3.14")
-"""Pythons on which not all tests run."""
+"""Python versions on which not all tests run."""
 
 INGEST: Final = ("pipeline", "ingest", str(SAMPLE / "datahub.json"), "--source", "datahub-file")
 LAKEWARDEN: Final = ("-m", "lakewarden.cli")
 
-# What is run with every extra, in a folder that has `hub`, an ingested directory, and its index
-# `hub-index`. A verb whose libraries are there ends with the code that stands beside it.
+# Commands to run with every extra, in a folder that has `hub`, an ingested directory, and its
+# index `hub-index`. A verb whose libraries are installed ends with the given exit code.
 COMMANDS: Final[Mapping[str, tuple[Sequence[str], int]]] = {
     "operations": (("operations", "--model", "cdap"), 0),
     "init": (("init", "--database", "sqlite:///estate.db", "--admin", "ana"), 0),
@@ -49,9 +49,9 @@ COMMANDS: Final[Mapping[str, tuple[Sequence[str], int]]] = {
 }
 WITHOUT_EXTRA: Final = {"operations"}
 BY_OPTION: Final = {"delta": "delta", "iceberg": "iceberg", "object store": "object-store"}
-"""The extra that an option of a command needs beside that of its verb, which is told first."""
+"""The extra for an option of a command, in addition to its verb's, which is reported first."""
 
-# Nobody answers at these addresses, and nobody's credentials are used.
+# No server listens at these addresses, and no real credentials are used.
 VARIABLES: Final = {
     **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
     "AWS_ACCESS_KEY_ID": "x",
@@ -65,7 +65,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.xdist_group("installing")]
 
 
 def run(*words: str | Path, cwd: Path, variables: Mapping[str, str] = VARIABLES) -> str:
-    """What a command that has to succeed prints."""
+    """The output of a command that must succeed."""
     done = attempt(*words, cwd=cwd, variables=variables)
     assert done.returncode == 0, (words, done.stdout[-2000:], done.stderr[-4000:])
     return done.stdout
@@ -96,7 +96,7 @@ def environment(folder: Path, *requirements: str | Path, interpreter: str = sys.
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with what builds and runs packages."""
+    """The Python of an environment with the tools that build and run packages."""
     return environment(tmp_path_factory.mktemp("tools"), *TOOLS)
 
 
@@ -126,7 +126,7 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Installations:
-    """Environments of the wheel with one extra each, with pins, made when they are asked for."""
+    """Environments of the wheel with one extra each, with pins, created on demand."""
 
     def __init__(
         self, wheel: Path, estate: Path, folder: Path, interpreter: str = sys.executable
@@ -136,7 +136,7 @@ class Installations:
         self.python, self.missing = cache(self._python), cache(self._missing)
 
     def _python(self, extra: str) -> Path:
-        """The Python of the environment; without pins where `extra` is empty."""
+        """The Python of the environment; without pins if `extra` is empty."""
         folder = self._folder / f"extra-{extra or 'none'}"
         if extra:
             pins = ("--require-hashes", "-r", PINS / f"{extra}.txt")
@@ -148,7 +148,7 @@ class Installations:
         return python
 
     def _missing(self, extra: str, command: str) -> str:
-        """The extra that the command asks for; empty where it does its work."""
+        """The extra that the command reports as missing; empty if the command works."""
         words, code = COMMANDS[command]
         with TemporaryDirectory(dir=self._folder) as place:
             for made in self._estate.iterdir():
@@ -166,7 +166,7 @@ def installed(wheel: Path, estate: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def included(extra: str) -> set[str]:
-    """The extras that come with one, itself among them."""
+    """The extras that an extra includes, itself among them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     found, left = {extra} - {""}, [extra] if extra else []
     while left:

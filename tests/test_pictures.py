@@ -1,4 +1,4 @@
-"""The pictures of the architecture page are those that the code gives."""
+"""The pictures of the architecture page agree with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that the pages show: verbs and targets exist, and what can be run here runs."""
+"""The commands on the pages: verbs and targets exist, and commands that can run here succeed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ DOCS = ROOT / "docs"
 GUIDES = (*sorted((DOCS / "readers").glob("*.md")), DOCS / "faq.md")
 RUN = (DOCS / "cli.md", DOCS / "serving.md", *GUIDES)
 PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "index.md", *RUN)
-"""The pages whose examples run each by itself; those of the README run in its order."""
+"""The pages whose examples run independently; those of the README run in order."""
 OTHERS = tuple(
     page
     for page in sorted({*DOCS.glob("*.md"), *DOCS.glob("lint/*.md"), *DOCS.glob("examples/*.md")})
     if page not in PAGES
     and page.name != "adding-a-system.md"  # whose source comes with its package
 )
-"""Pages that other tests follow, or that need other machines; their commands have to exist."""
+"""Pages that other tests follow, or that need other machines; their commands must exist."""
 
 PROGRAMS: Final = ("lakewarden", "make")
 _VARIABLES: Final = re.compile(r"^(?:[A-Z_]+=\S+ +)+")
@@ -47,7 +47,7 @@ estate = estates.estate
 
 
 def blocks(page: Path) -> Iterator[str]:
-    """The commands in the fenced blocks of a page, continued lines put together."""
+    """The commands in the fenced blocks of a page, with continued lines joined."""
     for _, _, block in _BLOCK.findall(page.read_text("utf-8")):
         for line in re.sub(r"\\\n\s*", " ", block).splitlines():
             command = _VARIABLES.sub("", line.strip().removeprefix("$ "))
@@ -56,7 +56,7 @@ def blocks(page: Path) -> Iterator[str]:
 
 
 def mentions(page: Path) -> Iterator[str]:
-    """The commands that stand in the text of a page, in backticks."""
+    """The commands in the text of a page, in backticks."""
     text = _BLOCK.sub("", page.read_text("utf-8"))
     for found in re.findall(r"`([^`\n]+)`", text):
         if found.split(" ")[0] in PROGRAMS and " " in found:
@@ -64,7 +64,7 @@ def mentions(page: Path) -> Iterator[str]:
 
 
 def words(command: str) -> list[str]:
-    """The words of a command, without a comment behind it."""
+    """The words of a command, without a trailing comment."""
     return shlex.split(command, comments=True)
 
 
@@ -92,11 +92,11 @@ UNDERSTOOD = list(
     }.values()
 )
 SPARED: Final = ("ingest", "index", "watch")
-"""The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
+"""The verbs below `pipeline` that need no Spark for inputs as small as those of the pages."""
 SELDOM: Final = ("access", "diff", "export", "lint", "people", "review", "unused")
-"""Those that keep Spark busiest; by day they run as the tutorial shows them."""
+"""The verbs that use Spark most; by day they run only as the tutorial shows them."""
 FOLLOWED: Final = ("apply", "demo", "plan")
-"""The verbs that take longest without Spark; by day they run as the README shows them."""
+"""The slowest verbs without Spark; by day they run only as the README shows them."""
 
 
 def test_the_pages_show_commands() -> None:
@@ -177,7 +177,7 @@ def test_every_example_runs(
         return
     monkeypatch.setattr("sys.stdin", io.StringIO("a password from a pipe\n"))
     code = main(rest)
-    if rest[0] == "gateway":  # it is complete but for the token of a Spark server
+    if rest[0] == "gateway":  # complete except for the token of a Spark server
         assert "LAKEWARDEN_SPARK_TOKEN" in capsys.readouterr().err
         return
     assert code in (0, 1), capsys.readouterr().err
@@ -191,7 +191,7 @@ def test_the_readme_is_followed_from_top_to_bottom(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(estate, "estate")  # where the demo finds it, and need not make it again
+    shutil.copytree(estate, "estate")  # where the demo finds it and does not create it again
     shutil.copy(POLICY, "policy.toml")
     shutil.copy(estates.SMALL_EXPORT, "metadata.json")
     Path("tables").mkdir()
@@ -205,7 +205,7 @@ def test_the_readme_is_followed_from_top_to_bottom(
 
 
 class Follower:
-    """Does what the README says, block by block, in the current folder."""
+    """Runs the README, block by block, in the current folder."""
 
     def __init__(self, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
         self._stack = stack
@@ -218,8 +218,8 @@ class Follower:
         match language:
             case "sh":
                 self._call(text)
-            case "python" if "gravitino" not in text:  # its client's is in tests/wire/gravitino
-                exec(text, {})  # noqa: S102 — what the page tells its reader to run
+            case "python" if "gravitino" not in text:  # see tests/wire/gravitino
+                exec(text, {})  # noqa: S102 — the page's own example
             case "" if text.startswith("$ lakewarden "):
                 command, _, answer = text.removeprefix("$ ").partition("\n")
                 assert self._run(words(command)) == answer
@@ -261,11 +261,11 @@ _ANSWERED: Final = {
     "/v3/security/authorization": "",
     "/access/v1/evaluation": '"decision":true',
 }
-"""What the README's calls are about, and something of each answer."""
+"""The README's calls, and a part of each response."""
 
 
 def _serves(rest: list[str]) -> None:
-    """Whether the server comes up, becomes ready and ends when it is told to."""
+    """Checks that the server starts, becomes ready and stops on request."""
     running = Forked(rest, Path.cwd(), Path("served.log").absolute(), os.environ)
     try:
         address = running.stdout.readline().rpartition(" ")[2].strip()
@@ -278,10 +278,10 @@ def _serves(rest: list[str]) -> None:
 
 
 GUARD: Final = '[iceberg.gravitino]\nuri = "http://127.0.0.1:9"\nprefixes = { shop = "" }\n'
-"""A configuration of a guard, which starts whether its catalog is there or not."""
+"""A configuration of a guard, which starts even if its catalog is unavailable."""
 
 ELSEWHERE: Final = ("host/", "https://lakewarden.example")
-"""The machines in examples that nobody can run here."""
+"""The machines in examples that cannot run here."""
 
 
 SQLITE: Final = "sqlite:///"
@@ -289,7 +289,7 @@ MODEL_FILE: Final = "./documents.toml"
 
 
 def _provide_store(estate: Path, rest: list[str], url: str) -> None:
-    """Puts there what the page takes as given about a store: realms, policy, a plan, a backup."""
+    """Creates what the page presumes about a store: realms, policy, a plan, a backup."""
     at = ("--database", "sqlite:///estate.db")
     if not Path("estate.db").exists() and rest[0] not in ("init", "serve"):
         assert main(["init", *at, "--admin", "ana"]) == 0
@@ -327,7 +327,7 @@ except = ["user:ana"]
 
 
 def _provide_job(estate: Path, rest: list[str]) -> None:
-    """Puts there what the page takes as given about a job: a directory, an index, rules, logs."""
+    """Creates what the page presumes about a job: a directory, an index, rules, logs."""
     match rest[1]:
         case "run" | "watch":
             shutil.copytree(estate / "gravitino", "lake")
@@ -363,7 +363,7 @@ def _provide_job(estate: Path, rest: list[str]) -> None:
 
 
 def _provide_feed(estate: Path, feed: str, index: str) -> None:
-    """Puts there the index of a store's realm, and what happened to that."""
+    """Creates the index of a store's realm, and the realm's later changes."""
     at = ("--database", "sqlite:///estate.db")
     assert main(["init", *at]) == 0
     assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
@@ -382,9 +382,9 @@ def _index(estate: Path) -> Path:
 
 
 def _provide(estate: Path, rest: list[str]) -> None:
-    """Puts there what the page takes as given: a realm, an export, a folder of tables."""
+    """Creates what the page presumes: a realm, an export, a folder of tables."""
     if rest[0] == "demo":
-        # Where the demo will look for it, so that it need not be made again.
+        # Where the demo looks for it, so it is not created again.
         folder = Path(rest[rest.index("--dir") + 1]) if "--dir" in rest else default_folder()
         shutil.copytree(estate, folder)
     if MODEL_FILE in rest and rest[:2] != ["model", "new"]:

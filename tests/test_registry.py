@@ -25,7 +25,7 @@ SHELF = SystemDefinition(
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package that holds definitions, as an installed one does."""
+    """A package with definitions, like an installed one."""
     folder = tmp_path / "shelf_system"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
@@ -133,7 +133,7 @@ def test_models_and_spellings_are_known_by_their_names() -> None:
 
 
 class _Routes:
-    """A dialect that has one route."""
+    """A dialect with one route."""
 
     models: tuple[str, ...] = ("shelf",)
     anonymous: str | None = None

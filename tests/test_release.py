@@ -1,4 +1,4 @@
-"""What `make dist` and `make release` refuse, and by night what they build."""
+"""What `make dist` and `make release` refuse, and in nightly tests what they build."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def release(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def tree(tmp_path: Path, release: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository at version 1.2.3, whose changelog says so."""
+    """A repository at version 1.2.3, with a matching changelog."""
     monkeypatch.setattr(release, "ROOT", tmp_path)
     for file in release.PLACES:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def test_pins_of_every_extra_are_those_of_the_environment() -> None:
 
 @pytest.fixture
 def compares() -> None:
-    """Skips where the tool that compares descriptions is not there."""
+    """Skips the test if the tool that compares API descriptions is missing."""
     script = ROOT / "scripts" / "oasdiff.sh"
     if subprocess.run([script, "--installed"], capture_output=True, check=False).returncode:
         pytest.skip(
@@ -226,7 +226,7 @@ def test_what_was_deprecated_may_go_after_its_sunset(
             release.check_api(before, now)
 
 
-@pytest.mark.nightly  # the pages are built four times, and tools are fetched
+@pytest.mark.nightly  # builds the pages four times, and downloads tools
 def test_two_builds_have_the_same_bytes_and_complete_metadata(
     release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The runbook: its commands are run in their order, and answer as it says."""
+"""The runbook: its commands run in order, with the outputs that it shows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ on = "dataset:sales.orders"
 
 
 class Operator(Reader):
-    """Runs lines that are commands of ours alone in this process; `!` expects exit code 1."""
+    """Runs lines with only our own commands in this process; `!` expects exit code 1."""
 
     def answers(self, block: Block) -> Iterator[tuple[str, str]]:
         lines = block.text.splitlines()
@@ -55,7 +55,7 @@ def test_the_runbook_answers_as_it_shows(
     assert main(["apply", "plan.json"]) == 0
     assert "applied: revision 4" in capsys.readouterr().out
     Operator(None, capsys).follow(blocks(PAGE))
-    # What the page cannot show: nobody is left, and restoring without the key is told.
+    # What the page cannot show: nobody is left, and restoring without the key is reported.
     assert main(["who", "dataset.read", "dataset:sales.orders", "--from", "later"]) == 1
     assert "ben" not in capsys.readouterr().out
     assert main(["restore", "estate.backup", "--database", "sqlite:///bare.db"]) == 0

@@ -1,4 +1,4 @@
-"""Of the tests of a run no more is said than anybody reads."""
+"""Workers report no more about tests than anybody reads."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_whoever_asks_for_the_steps_is_told_of_all(asked: dict[str, object]) -> 
     option = SimpleNamespace(**{"verbose": -1, "durations": None, "xmlpath": None, **asked})
     config = SimpleNamespace(option=option, workerinput={})
     assert scheduling.is_brief(cast(pytest.Config, config)) == (not asked)
-    # Without workers nothing has to be sent.
+    # Without workers, there are no messages.
     assert not scheduling.is_brief(cast(pytest.Config, SimpleNamespace(option=option)))

@@ -1,4 +1,4 @@
-"""The test servers are what the tests believe they are."""
+"""The test servers have the properties that the tests presume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial: all that it shows is run, in its order, and answers as it says."""
+"""The tutorial: all its examples run, in order, with the outputs that it shows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parts() -> tuple[str, str]:
 
 
 def is_as_shown(said: str, shown: str) -> bool:
-    """Whether it was said, `…` standing for anything in a line, or alone for any lines."""
+    """Whether the output matches; `…` matches any text in a line, or, alone, any lines."""
     lines = (
         r"(?:.*\n)*" if line == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n"
         for line in shown.strip().splitlines()
@@ -55,7 +55,7 @@ def is_as_shown(said: str, shown: str) -> bool:
 
 
 class Reader:
-    """Does what the page says, as somebody would who reads it."""
+    """Follows the page like a human reader."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Reader:
         *,
         asks_all: bool = False,
     ) -> None:
-        """Spark is asked all questions with `asks_all`, else the first that asks a view."""
+        """With `asks_all`, runs all queries in Spark; otherwise the first query on a view."""
         self._spark = spark
         self._capsys = capsys
         self._asks_all = asks_all
@@ -73,14 +73,14 @@ class Reader:
         self.questions = 0
 
     def answers(self, block: Block) -> Iterator[tuple[str, str]]:
-        """What a block is about to ask, and the answer; nothing where it asks nothing."""
+        """The questions of a block, each with its answer."""
         match block.language:
             case "sh":
                 path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
                 environment = {**os.environ, "PATH": path}
                 subprocess.run(["sh", "-ec", block.text], check=True, env=environment)
             case "python":
-                exec(block.text, self._names)  # noqa: S102 — what the page tells its reader to run
+                exec(block.text, self._names)  # noqa: S102 — the page's own example
             case "sql":
                 yield block.text, self._asked(block.text)
             case _ if block.text.startswith("$ "):
@@ -94,7 +94,7 @@ class Reader:
         return self._capsys.readouterr().out
 
     def follow(self, page: Sequence[Block]) -> None:
-        """Does all of the page, and holds what is answered against what it shows."""
+        """Runs the whole page, and compares the outputs with those that it shows."""
         for number, block in enumerate(page):
             for question, said in self.answers(block):
                 answer = page[number + 1] if block.language == "sql" else block
@@ -114,7 +114,7 @@ class Reader:
 
 @pytest.fixture
 def target(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty database, whose address is in the environment."""
+    """An empty database; its address is in the environment."""
     with fresh_database(postgres_url) as url:
         text = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         monkeypatch.setenv("LAKEWARDEN_TARGET_URL", text)

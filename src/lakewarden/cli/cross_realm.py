@@ -291,7 +291,7 @@ def cross_realm_question(
 
 
 def note_other_realms(answer: Json) -> None:
-    """Prints notes beside the answers: realms without an answer, and realms left out."""
+    """Prints notes in addition to the answers: realms without an answer, and realms left out."""
     for part in answer.get("realms", ()):
         for text in part["notes"]:
             note(f"{part['realm']}: {text}")

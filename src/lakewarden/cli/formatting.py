@@ -272,7 +272,7 @@ def _way(way: Way) -> str:
 
 
 def _side_effects(way: Way, request: Request) -> Iterator[str]:
-    """What else the way allows."""
+    """Other access that the way would allow."""
     parts = []
     if way.others:
         parts.append(f"{request.operation} on {way.others:,} × {request.target.type} more")

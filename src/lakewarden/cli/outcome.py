@@ -149,7 +149,7 @@ def _show_wrapped(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Non
 
 
 def note(text: str) -> None:
-    """A remark beside the answer, on standard error."""
+    """Prints a note on standard error, in addition to the answer."""
     print(f"note: {escaped(text)}", file=sys.stderr)
 
 

@@ -87,7 +87,7 @@ class Realm:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A realm, and one question to it; `notes` are remarks beside the answer."""
+    """A realm, and one question to it; `notes` are remarks in addition to the answer."""
 
     realm: Realm
     request: Request
@@ -224,6 +224,6 @@ def _scalar(declared: Attribute, text: str) -> Scalar:
 
 
 def show_notes(notes: Sequence[str]) -> None:
-    """Prints notes beside the answer."""
+    """Prints notes in addition to the answer."""
     for text in notes:
         note(text)

@@ -130,7 +130,7 @@ def who(  # noqa: PLR0913 — options of a verb
 def _who(
     realm: Where, operation: str, entity: str | None, parts: Parts
 ) -> tuple[list[Principal], list[str]]:
-    """The users, and notes beside the answer."""
+    """The users, and notes in addition to the answer."""
     remote = realm.remote()
     if remote is not None:
         answer = remote.users("who", question(remote.model, None, operation, entity, parts))

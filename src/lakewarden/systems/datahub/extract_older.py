@@ -36,8 +36,8 @@ _LIST: Final = "/entities?action=listUrns"
 def entities(original: Original, type: str, names: list[str]) -> Iterator[dict[str, Any]]:
     """All entities of a type, in the newer interface's format: each with the requested aspects.
 
-    Raises `BadInput` for an address where neither interface is, and `Unavailable` where the
-    names change again and again while they are read.
+    Raises `BadInput` for an address with neither interface, and `Unavailable` if the names keep
+    changing while they are read.
     """
     original.always("X-RestLi-Protocol-Version", "2.0.0")
     aspects = f"aspects=List({','.join(names)})"

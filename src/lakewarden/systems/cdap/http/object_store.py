@@ -62,7 +62,7 @@ def add(
 ) -> None:
     """Stores a new entity with its document; its creator gets the grants of the operation.
 
-    Raises `Failure` 404 where that in which it would lie does not exist.
+    Raises `Failure` 404 if its container does not exist.
     """
     above = cdap.parent(entity)
     if above is not None:

@@ -87,8 +87,8 @@ def grant(exchange: Exchange) -> Reply:
 def revoke(exchange: Exchange) -> Reply:
     """Revokes actions on an entity or a pattern from a principal, or all of them from everybody.
 
-    Revoking what nobody holds is no error. A pattern requires the right to grant on it: the text of
-    one pattern, as a name, also matches narrower ones (`sales.*` is matched by `sales.?`).
+    Revoking what nobody holds is no error. A pattern requires the right to grant on it: as a name,
+    the text of a pattern is also matched by narrower patterns (`sales.*` by `sales.?`).
     """
     body = _body(exchange)
     anchor, holder = _anchor(body), _principal(exchange, body)

@@ -4,13 +4,13 @@ The missing actions are those of the decision itself (`kernel.explain.lacking`),
 copy of its rule. The named entity is the target, if something on it alone would suffice; otherwise
 the first entity on which something is missing.
 
-| the rule asks for                     | said                                             |
+| the rule requires                     | text                                             |
 |---------------------------------------|--------------------------------------------------|
 | certain actions                       | not authorized to perform actions '[…]'          |
 | any one of several                    | … any one of the actions '[…]'                   |
-| that anything be held there or below  | does not have privileges to access entity '…'    |
-| the same of a namespace               | … does not have any privilege on this namespace … |
-| what no grant gives                   | not authorized to perform action '<operation>'   |
+| any privilege there or below          | does not have privileges to access entity '…'    |
+| the same on a namespace               | … does not have any privilege on this namespace … |
+| something that no grant gives         | not authorized to perform action '<operation>'   |
 
 The operation follows in brackets, and for callers who may list others' privileges, who may grant
 it.

@@ -33,7 +33,7 @@ def view_reads(dataset: Entity, value: object) -> tuple[str, ...]:
     """The names that a view reads, as in the attribute `reads`, without duplicates, in order.
 
     Tables are datasets of the view's platform and environment. A name with fewer parts than the
-    view's has those of the view in front.
+    view's gets the view's leading parts.
 
     >>> view = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.v,PROD)")
     >>> view_reads(view, {"viewLogic": "select iban from orders", "viewLanguage": "SQL"})[1][:7]

@@ -1,10 +1,10 @@
 """Account status: whether a user of DataHub is admitted, before any authorization.
 
-| turned away                          | what says it                                  |
+| refused                              | source                                        |
 |--------------------------------------|-----------------------------------------------|
 | removed                              | `removed` of the aspect `status`              |
 | suspended                            | `status` of the aspect `corpUserStatus`       |
-| missing, where that is enforced      | no entity in the realm, none in its directory |
+| missing, if that is enforced         | no entity in the realm, none in its directory |
 
 The system's own account is always admitted, and the root user always exists, but may be suspended
 or removed.

@@ -230,9 +230,9 @@ class Guard:
             self.ask(operation, subresources=tags)
 
     def _check_columns(self, change: ColumnChange | None) -> None:
-        """Whom a filter or a mask binds changes no columns; what needs one that goes is told.
+        """Refuses column changes by users bound by a filter or mask; notes those that need one.
 
-        Raises `BadInput` where such columns are kept.
+        Raises `BadInput` if columns that a filter or mask needs must be kept.
         """
         if change is None or not change.is_change:
             return

@@ -299,7 +299,7 @@ class _Batch:
 def _current_value(
     entity: Entity, aspect: str, stored: Mapping[str, Aspect], snapshot: Snapshot
 ) -> Value | None:
-    """The current value of an aspect that states facts; None: there is none, or it states none."""
+    """The current value of an aspect that states facts; None if it is absent or states none."""
     if aspect not in READERS:
         return None
     value = stored[aspect].value if aspect in stored else None

@@ -132,11 +132,11 @@ class Edit:
         return [*self._put, *self._dropped]
 
     def finish(self) -> None:
-        """Writes all of it; raises `NotAllowed` for what an aspect gives and the caller may not.
+        """Writes everything; raises `NotAllowed` if an aspect grants more than the caller may.
 
-        Raises `BadInput` for a logical parent that is none.
+        Raises `BadInput` for an invalid logical parent.
 
-        INVARIANT: nothing is written by an edit that asked for nothing.
+        INVARIANT: an edit without any check writes nothing.
         """
         if not self.requests:
             raise AssertionError("an edit asks before it writes")

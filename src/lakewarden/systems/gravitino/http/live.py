@@ -269,7 +269,7 @@ def _live_names(exchange: Exchange, database: Source, schema: str) -> Sequence[s
 
 def _live(exchange: Exchange, database: Source) -> tuple[Live, str]:
     live = exchange.services.live
-    assert live is not None  # noqa: S101 — INVARIANT: else there is no source
+    assert live is not None  # noqa: S101 — INVARIANT: otherwise there is no source
     try:
         return live, address_of(database, exchange.services.of(GravitinoSettings).jdbc_hosts)
     except Unavailable as error:

@@ -54,7 +54,7 @@ def rename(
 def _entities(state: RealmState, metalake: Entity, name: str) -> Iterator[Effect]:
     tree = state.matrix.snapshot.coded.tree
     id = tree.find(metalake)
-    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
+    assert id is not None  # noqa: S101 — INVARIANT: the metalake is stored
     for other in tree.subtree(id) & tree.stored:
         below = tree.entity(other)
         yield EntityRenamed(below, name + below.name[len(metalake.name) :])

@@ -2,11 +2,11 @@
 
 `User 'u' is not authorized to perform operation 'o' on metadata 'm': ` and then
 
-| where                                 | said                                                  |
+| case                                  | text                                                  |
 |---------------------------------------|-------------------------------------------------------|
-| the asker is no user of the metalake  | current user 'u' doesn't exist in the metalake 'lk'   |
+| the asker is not a metalake user      | current user 'u' doesn't exist in the metalake 'lk'   |
 | an active role is not held            | cannot assume active role(s) that are not held        |
-| privileges would do                   | requires SELECT_TABLE on table 'c.s.t'                |
+| privileges would suffice              | requires SELECT_TABLE on table 'c.s.t'                |
 | only an owner may                     | requires ownership of table, schema, catalog or …     |
 | only a service administrator may      | requires a service administrator                      |
 

@@ -1,7 +1,7 @@
 """Columns and indexes of a table, and the updates that change them.
 
 Types, default values and transforms are stored unchanged; only their structure is validated. A
-column whose name is valid for an object is an entity too, so that it can have tags.
+column whose name is valid for an object is an entity too, so it can have tags.
 SOURCE: gravitino reference 1.1 and 4.3; apache/gravitino:common/src/main/java/org/apache/gravitino/json/JsonUtils.java@5a6b5ae772d5 (positions).
 """  # noqa: E501 — one source, one line
 

@@ -73,7 +73,7 @@ class InGravitino:
                 inner = Entity("column", f"{entity.name}.{self._stored_column(node, column)}")
                 rows = list(stored(inner, node.where, inside=entity))
                 yield from rows
-                if rows[0].reason:  # said of it, it would be said of a column of another table
+                if rows[0].reason:  # its tags would end up on a column of another table
                     continue
                 yield from self._tag_rows(inner, column.tags, node)
                 if column.type:

@@ -169,7 +169,7 @@ class _Reader:
                 self._grants.note(membership.member, note)
 
     def _is_group(self, name: str) -> bool:
-        """Whether the role is one of ours: neither a user nor one of PostgreSQL's own."""
+        """Whether the role becomes a role here: it is neither a user nor PostgreSQL's own."""
         return name not in self._logins and not name.startswith("pg_")
 
     def _members(self, name: str) -> list[Principal]:

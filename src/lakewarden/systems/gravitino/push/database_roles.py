@@ -88,7 +88,7 @@ _ON: Final = ("metalake", "catalog", "schema", "table")
 def roles(
     dialect: Dialect, realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects
 ) -> Wanted:
-    """What is wanted, divided into roles by Gravitino's names and the others."""
+    """The wanted grants, divided into roles by Gravitino's names and the others."""
     return _Division(dialect, realm, scope, wish, objects).wanted()
 
 
@@ -206,7 +206,7 @@ class _Division:
     # --- as far as all members may have it ---
 
     def _kept(self, one: _Original) -> Role:
-        """The role with what more than half of its members may have, and those who may have it."""
+        """The role with grants that more than half of its members may have, and these members."""
         nobody = frozenset[str]()
         holders = {own: self._holders.get(own, nobody) & one.members for own in one.grants}
         most = len(one.members) // 2

@@ -2,7 +2,7 @@
 
 Reads the replies that `lake_formation` also reads from files: GetDatabases, then GetTables for
 each, then ListPermissions, of one catalog of one account and region. Permissions are read after the
-objects they are on, so that a permission revoked meanwhile is not granted here. Then follow the row
+objects they are on, so a permission revoked meanwhile is not granted here. Then follow the row
 policies, and the LF-tags and filters that permissions and policies name. If AWS rejects a request,
 or cannot answer after some retries, reading fails and nothing is published. If a region does not
 support an operation, its data is empty, and the report says so.

@@ -1,7 +1,7 @@
 """A running Hive metastore, queried by Thrift for the data that its mapping queries elsewhere.
 
 Every answer becomes rows of the mapping's tables, so the same code reads the service and its
-database. Grants and role members are read last, so that a grant revoked meanwhile is not granted
+database. Grants and role members are read last, so a grant revoked meanwhile is not granted
 here. If a table was dropped meanwhile, reading fails.
 
 The connection uses Thrift's binary protocol, unencrypted. A metastore that requires Kerberos or TLS

@@ -167,9 +167,9 @@ class SourceMapping:
         return tuple(sorted({name for names in each for name in names}))
 
     def principal_kind(self, word: str, name: str) -> tuple[PrincipalKind, str]:
-        """The kind of a principal and its name: of the source's word, or of the first pattern.
+        """The kind and the name of a principal, by the source's word or the first matching pattern.
 
-        The name is the group of the pattern where that has one.
+        The name is the group of the pattern, if it has one.
         """
         unknown = PrincipalKind("", "unknown principal", None)
         if word:

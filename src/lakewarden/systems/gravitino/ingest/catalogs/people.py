@@ -158,7 +158,7 @@ def _name(text: str) -> str:
 def entries(file: File) -> Iterator[tuple[str, Entry]]:
     """The entries of an LDIF file, each with its place. Raises `BadInput`.
 
-    Errors are values stored elsewhere (`:<`), changes other than additions, and attributes of which
+    Raises for values stored elsewhere (`:<`), changes other than additions, and attributes of which
     a directory returned only the first values (`member;range=0-1499`).
     """
     entry: dict[str, list[str]] = {}

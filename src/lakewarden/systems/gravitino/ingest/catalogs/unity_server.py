@@ -1,7 +1,7 @@
 """The open-source server of Unity Catalog, queried over its REST API.
 
 Reads catalogs, schemas, tables with columns, volumes, functions and models, then the grants on
-each, and finally the users, so that revocations and disabled users in the meantime are respected.
+each, and finally the users, so revocations and disabled users in the meantime are respected.
 The server returns all grants, and the users, only to the owner of the metastore: without the users,
 reading is refused, since disabled users would still be allowed.
 

@@ -85,8 +85,7 @@ def _label_edit(label: Label, change: Change, argument: str) -> page_edit.PageEd
     def ask_each(edit: Edit, place: EditTarget, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
-            # Also for a tag that is already attached, or not attached: nothing else would be
-            # checked.
+            # Also for a tag that does not change: nothing else would be checked.
             operation = label.column_operation if place.column else label.operation
             edit.ask(operation, place.entity, subresources=tuple(input[argument]))
 

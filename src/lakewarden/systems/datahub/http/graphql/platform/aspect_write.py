@@ -84,7 +84,7 @@ class AspectChanges:
     def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
         """Writes an aspect, or deletes it with None; raises `NotAllowed` if it grants too much.
 
-        The privilege for the mutation was checked before; this checks those of the aspect's
+        The privilege for the mutation was checked before; this checks the aspect's
         content.
         """
         switches = Switches(rest=self.call.exchange.services.of(DataHubSettings).policies)

@@ -246,7 +246,7 @@ def _bound(job: Job) -> BoundJob:
 
 
 def _place(jobs: Iterable[BoundJob]) -> Spark:
-    """The common Spark settings of all jobs; a job without any runs where the others do."""
+    """The common Spark settings of all jobs; a job without settings runs where the others do."""
     named: Mapping[Spark, str] = {
         bound_job.spark: bound_job.job.place for bound_job in jobs if bound_job.spark != LOCAL
     }

@@ -279,7 +279,7 @@ class _Guarded:
             self._after[aspect] = Aspect(patched, {}, {})
 
     def _is_left_out(self, proposal: Proposal) -> bool:
-        """Whether a proposal creates an aspect only if it is absent, and the aspect exists."""
+        """Whether a proposal is skipped: it creates something only if absent, and it exists."""
         if proposal.change is Change.CREATE_ENTITY:
             return proposal.absent and self._is_there
         return proposal.absent and proposal.aspect in self._before

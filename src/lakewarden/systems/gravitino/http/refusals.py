@@ -124,7 +124,7 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
 
 
 def _joined(phrases: Sequence[str]) -> str:
-    """The phrases joined; of many, the first and a count, since the audit trail stores them all."""
+    """The phrases joined; of many, the first ones and a count; the audit trail has all."""
     more = len(phrases) - _LISTED
     return " and ".join([*phrases[:_LISTED], *([f"{more} more"] if more > 0 else [])])
 

@@ -70,7 +70,7 @@ def read(
 def _on_schemas(ask: Query) -> list[OnSchema]:
     """Grants on schemas. With `partial_revokes` (only MySQL) wildcards are literal.
 
-    Two patterns that then mean the same name are merged.
+    Of two patterns that then mean the same name, only the common privileges count.
     """
     switch = ask("show global variables like 'partial_revokes'")
     is_literal = any(str(row["Value"]).upper() in ("ON", "1") for row in switch)

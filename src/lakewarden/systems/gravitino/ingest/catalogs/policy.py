@@ -67,7 +67,7 @@ class Limit:
     def whole(self, columns: Collection[str]) -> set[str]:
         """The known columns whose values readers get.
 
-        None, if the limit names an unknown column: it could be any.
+        Empty if the limit names an unknown column: it could be any.
         """
         for name in self.columns:
             if not any(are_parts(name, column) for column in columns):

@@ -1,1 +1,1 @@
-"""Everything that answers must answer alike."""
+"""All ways of deciding must give the same answers."""

@@ -1,9 +1,9 @@
-"""Is the comparison any good? `python -m tests.agreement.control` plants faults to see.
+"""Tests the comparison itself: `python -m tests.agreement.control` plants faults.
 
-Faults are planted in the compiled path, one at a time, by replacing what it looks up while
-it runs; the oracle never sees them. Random worlds must find each within a minute. Prints a
-table and exits 1 when one survives, or when nothing is found without a fault: a comparison
-that fails on a healthy kernel proves nothing.
+Faults are planted in the compiled path, one at a time, by replacing attributes that it looks up
+at run time; the oracle never sees them. Random worlds must find each within a minute. Prints a
+table and exits 1 when a fault survives, or when a disagreement is found without a fault: a
+comparison that fails on a healthy kernel proves nothing.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from tests.agreement import fuzz, harness
 from tests.agreement.harness import Disagreement
 
 Planting = Callable[[], AbstractContextManager[Any]]
-"""Plants the fault for as long as the context is entered."""
+"""Plants the fault while the context is entered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A mistake that somebody might make, and the systems in which it can show."""
+    """A plausible mistake, and the systems in which it can show."""
 
     says: str
     plant: Planting
@@ -63,7 +63,7 @@ class Fault:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Looks for every fault; the exit status."""
+    """Looks for every fault; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.agreement.control", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="for each fault (default 60)")
     parser.add_argument("--worlds", type=int, help="at most so many worlds for each fault")
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def look_for(
     fault: Fault, seed: int, seconds: float, most: int | None = None
 ) -> tuple[int, Disagreement | None]:
-    """How many worlds it took until the fault showed, and how it did; None: it never did."""
+    """The number of worlds until the fault showed, and the disagreement; None: it never showed."""
     until = time.monotonic() + seconds
     worlds = 0
     with fault.plant():
@@ -101,10 +101,10 @@ def look_for(
 
 
 def _first(name: str, seed: int) -> Disagreement | None:
-    """A crash is a find too."""
+    """The first disagreement; a crash counts as one, too."""
     try:
         return fuzz.first(name, seed)
-    except Exception as error:  # noqa: BLE001 — the fault broke something, and that shows
+    except Exception as error:  # noqa: BLE001 — any exception reveals the fault
         nobody = Request(Principal(USER, ""), "")
         return Disagreement(f"crash:{type(error).__name__}", nobody, "", str(error))
 
@@ -113,7 +113,7 @@ def _first(name: str, seed: int) -> Disagreement | None:
 
 
 def _replaced(*changed: tuple[object, str, object]) -> Planting:
-    """Other values for some attributes."""
+    """Replaces the values of some attributes."""
 
     @contextmanager
     def planted() -> Iterator[None]:
@@ -129,7 +129,7 @@ def _compiled_from(
     facts: Callable[[Facts], Facts] = lambda facts: facts,
     model: Callable[[Model], Model] = lambda model: model,
 ) -> Planting:
-    """The compiled form is made from other facts, or of another model, than the oracle's."""
+    """Compiles from other facts, or another model, than the oracle's."""
 
     def compiled(system: System, given: Facts, now: float) -> Matrix:
         other = model(system.model)
@@ -146,7 +146,7 @@ def _statements(change: Callable[[Statement], Statement]) -> Planting:
 
 
 def _rules(change: Callable[[rules.Node], rules.Node]) -> Planting:
-    """The compiled form reads every rule with some nodes changed."""
+    """Compiles every rule with some nodes changed."""
 
     def changed(model: Model) -> Model:
         return replace(
@@ -266,7 +266,7 @@ def _some_for_every(node: rules.Node) -> rules.Node:
 
 
 def _owner_without_use(model: Model) -> Model:
-    """Gravitino's owner of a schema, who no longer needs USE_CATALOG."""
+    """Gravitino's model, in which the owner of a schema no longer needs USE_CATALOG."""
     text = models.text("gravitino")
     needs, free = 'SO = "owner(schema) and USE_CATALOG"', 'SO = "owner(schema)"'
     if needs not in text:

@@ -1,4 +1,4 @@
-"""How the made-up system spells names: parts with dots between them."""
+"""The made-up system, which spells names as parts separated by dots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.system import System
 
-# A thing that is not in an area has one part, and may lie in any box.
+# A thing outside an area has one part, and may lie in any box.
 _PARTS = {"area": (2,), "note": (3,), "thing": (3, 1), "part": (4, 2), "hat": (2,)}
 _ABOVE = {"area": "realm", "note": "area", "thing": "area", "part": "thing", "hat": "realm"}
 
@@ -37,7 +37,7 @@ class _Spelling:
 
 
 def system(*, open_types: bool = False) -> System:
-    """The made-up system; with `open_types` it takes entity types as they come."""
+    """The made-up system; with `open_types` it accepts any entity type."""
     path = Path(__file__).parent / "models" / "everything.toml"
     text = path.read_text("utf-8") + ("\n[types.any]\njudged = true\n" if open_types else "")
     return System(models.loads(text, path.name), _Spelling())

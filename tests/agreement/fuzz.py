@@ -1,9 +1,9 @@
-"""Fresh random worlds without end: `python -m tests.agreement.fuzz --seconds 60`.
+"""Endless fresh random worlds: `python -m tests.agreement.fuzz --seconds 60`.
 
-Every world is asked in every way, in one of the forms that the kernel can take, and then
-changed step by step. A disagreement is made small and printed; what can be written as a
-scenario is saved beside the others, where it stays until it is understood. Exits 1 when
-there was one. `--seed` repeats a run; without it each run draws its own.
+Every world is queried in every way, in one of the kernel's forms, and then changed step by step.
+A disagreement is shrunk and printed; if it can be written as a scenario, it is saved with the
+other scenarios, until it is understood. Exits 1 if there was one. `--seed` repeats a run; without
+it, each run draws its own seed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TESTS = Path(__file__).parents[1]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Hunts for as long as it was asked to; the exit status."""
+    """Searches for the given time; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.agreement.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long (default 60)")
     parser.add_argument("--worlds", type=int, help="at most so many worlds of each system")
@@ -67,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def first(name: str, seed: int) -> Disagreement | None:
-    """The first disagreement about the world of that seed, if there is one."""
+    """The first disagreement about the world of the seed, if there is one."""
     return next(every(name, seed), None)
 
 
 def every(name: str, seed: int) -> Iterator[Disagreement]:
-    """All disagreements about the world of that seed, in the form that the seed chooses."""
+    """All disagreements about the world of the seed, in the form that the seed chooses."""
     world, form = drawn(name, seed)
     requests = ask(world, seed, 30)
     with harness.form(form):
@@ -83,18 +83,18 @@ def every(name: str, seed: int) -> Iterator[Disagreement]:
 
 
 def drawn(name: str, seed: int) -> tuple[World, str]:
-    """The world of that seed, and the form in which it is compiled."""
+    """The world of the seed, and the form in which it is compiled."""
     rng = random.Random(seed)
     size = rng.choices(_SIZES, (6, 3, 1))[0]
     form = harness.FORMS[0] if rng.random() < 0.6 else rng.choice(harness.FORMS)
     return make(harness.system(name), seed, size), form
 
 
-# --- what is done about a find ---
+# --- handling of a disagreement ---
 
 
 def shrunk(name: str, seed: int, found: Disagreement) -> tuple[Facts, Request, tuple[Step, ...]]:
-    """A small world, request and history that still show a disagreement of the same kind."""
+    """A shrunk world, request and history that still show a disagreement of the same kind."""
     world, form = drawn(name, seed)
     kind = found.how.split(" ")[0]
     way = next((w for w in WAYS if w.__name__ in _names(kind)), harness.decide)
@@ -128,7 +128,7 @@ def shrunk(name: str, seed: int, found: Disagreement) -> tuple[Facts, Request, t
 
 
 def _names(kind: str) -> tuple[str, ...]:
-    """The ways that report a disagreement under that word."""
+    """The ways that report this kind of disagreement."""
     return {
         "count": ("listing",),
         "pages": ("listing",),
@@ -138,7 +138,7 @@ def _names(kind: str) -> tuple[str, ...]:
 
 
 def report(name: str, seed: int, found: Disagreement) -> tuple[str, str]:
-    """The find in words, and the small world as the text of a scenario."""
+    """The disagreement as text, and the shrunk world as the text of a scenario."""
     facts, request, steps = shrunk(name, seed, found)
     system = harness.system(name)
     allowed = Oracle(facts, system.model, system.spelling).check(request)

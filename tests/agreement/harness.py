@@ -1,7 +1,7 @@
-"""One world asked in every way that the kernel answers, and held against the oracle.
+"""Queries a world in every way that the kernel offers, and compares the answers with the oracle.
 
-A way is a function from a compiled world to what it got wrong. The tests, the endless
-fuzzing and the planted faults all go through the same ways.
+A way is a function from a compiled world to its disagreements. The tests, the endless fuzzing and
+the planted faults all use the same ways.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def system(name: str) -> System:
 
 
 Step = tuple[Change | None, float]
-"""A change and the moment from which it is there; None: only the time moves on."""
+"""A change and the time at which it takes effect; None: only the time advances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A question that two answers differ on; `how` is the way in which it was asked."""
+    """A request with two different answers; `how` is the way that was used."""
 
     how: str
     request: Request
@@ -88,7 +88,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class CompiledWorld:
-    """A compiled world, the oracle over the same rows, and what to ask."""
+    """A compiled world, the oracle over the same rows, and the requests."""
 
     system: System
     facts: Facts
@@ -97,7 +97,7 @@ class CompiledWorld:
     requests: Sequence[Request]
 
     def expected(self, request: Request) -> str:
-        """What the oracle says."""
+        """The oracle's answer."""
         return outcome(lambda: _word(self.oracle.check(request)))
 
     def some(self, count: int) -> Sequence[Request]:
@@ -107,25 +107,25 @@ class CompiledWorld:
 
 
 def compiled(system: System, facts: Facts, now: float) -> Matrix:
-    """The compiled form of the facts. Looked up by name at each call: faults are planted here."""
+    """The compiled form of the facts. Looked up by name in each call: faults are planted here."""
     return Matrix(snapshots.compile(facts, system.model, system.spelling, now=now, revision=1))
 
 
 def compiled_world(
     world: World, requests: Sequence[Request], *, matrix: Matrix | None = None, now: float = NOW
 ) -> CompiledWorld:
-    """The world compiled for the moment `now`, or as `matrix` has it."""
+    """The world, compiled for the time `now`, or with the compiled form `matrix`."""
     found = matrix or compiled(world.system, world.facts, now)
     oracle = Oracle(world.facts, world.system.model, world.system.spelling)
     return CompiledWorld(world.system, world.facts, oracle, found, requests)
 
 
 Way = Callable[[CompiledWorld], Iterator[Disagreement]]
-"""A way of asking: what a compiled world gets wrong when it is asked so."""
+"""A way of querying: yields the disagreements of a compiled world."""
 
 
 def outcome(answer: Callable[[], str]) -> str:
-    """The answer, or the kind of refusal."""
+    """The answer, or the kind of error."""
     try:
         return answer()
     except WardenError as error:
@@ -137,18 +137,18 @@ def _word(allowed: bool) -> str:
 
 
 def decided(matrix: Matrix, request: Request) -> str:
-    """What `decide` says; a failure to judge is no denial here."""
+    """The answer of `decide`; a failed evaluation does not count as a denial here."""
     decision = matrix.decide(request)
     if decision.reason is Reason.ERROR:
         return f"error: {dict(matrix.errors)}"
     return _word(decision.allow)
 
 
-# --- the ways of asking ---
+# --- the ways of querying ---
 
 
 def decide(world: CompiledWorld) -> Iterator[Disagreement]:
-    """Each question alone; twice, for the second time rows are there."""
+    """Each request singly; twice, because the second time the rows are cached."""
     for request in (*world.requests, *world.requests):
         expected = world.expected(request)
         got = outcome(lambda request=request: decided(world.matrix, request))  # type: ignore[misc]
@@ -157,7 +157,7 @@ def decide(world: CompiledWorld) -> Iterator[Disagreement]:
 
 
 def check(world: CompiledWorld) -> Iterator[Disagreement]:
-    """The short way in, for users and operations about one type."""
+    """The shortcut for users and operations on one type."""
     for request in world.requests:
         operation = world.system.model.operations.get(request.operation)
         type = None if operation is None else operation.type
@@ -173,7 +173,7 @@ def check(world: CompiledWorld) -> Iterator[Disagreement]:
 
 
 def batch(world: CompiledWorld) -> Iterator[Disagreement]:
-    """All questions at once, those with an answer at all."""
+    """All requests in one batch, without those that raise an error."""
     requests = [r for r in world.requests if world.expected(r) in ("allow", "deny")]
     for request, got in zip(requests, decide_many(world.matrix, requests), strict=True):
         if world.expected(request) != _word(got):
@@ -181,7 +181,7 @@ def batch(world: CompiledWorld) -> Iterator[Disagreement]:
 
 
 def listing(world: CompiledWorld) -> Iterator[Disagreement]:
-    """What each asker is listed, everywhere and below something; its count and its pages."""
+    """The listing of each user, everywhere and below an entity; its count and its pages."""
     stored = sorted(world.oracle.stored)
     for request in world.some(6):
         within: list[Entity | None] = [None]
@@ -220,7 +220,7 @@ def pages(matrix: Matrix, request: Request, within: Entity | None, size: int) ->
 
 
 def filtered(world: CompiledWorld) -> Iterator[Disagreement]:
-    """A given list of names, stored or not, reduced to those that are allowed."""
+    """A given list of names, stored or not, filtered to the allowed ones."""
     model = world.system.model
     named = [r.target for r in world.requests if r.target != NO_RESOURCE]
     names = [*sorted(world.oracle.stored)[:12], *named[:12]]
@@ -236,7 +236,7 @@ def filtered(world: CompiledWorld) -> Iterator[Disagreement]:
 
 
 def people(world: CompiledWorld) -> Iterator[Disagreement]:
-    """Who may: the inverse question."""
+    """The inverse query: who may perform an operation."""
     for request in world.some(6):
         plain = replace(request, groups=(), roles=None)
         expected, got = world.oracle.who(plain), who(world.matrix, plain)
@@ -245,7 +245,7 @@ def people(world: CompiledWorld) -> Iterator[Disagreement]:
 
 
 def explained(world: CompiledWorld) -> Iterator[Disagreement]:
-    """Why and why not: the reasons alone decide, and the ways named turn a denial."""
+    """Explanations: the reasons alone determine the verdict, and the advised ways turn a denial."""
     for request in world.some(8):
         explanation = explain(world.matrix, request)
         expected, allow = world.expected(request), explanation.decision.allow
@@ -269,7 +269,7 @@ def world_with(world: CompiledWorld, statements: Iterable[Statement]) -> Oracle:
 
 
 def turns(world: CompiledWorld, request: Request, way: WayOut) -> bool:
-    """Whether the whole way allows the request, and nothing less does."""
+    """Whether the whole way allows the request, and no part of it does."""
     added = [
         Statement(
             id=f"need {number}",
@@ -313,10 +313,10 @@ def _text(item: object) -> str:
 
 
 WAYS: tuple[Way, ...] = (decide, check, batch, listing, filtered, people, explained)
-"""Every way in which one compiled world is asked."""
+"""Every way of querying one compiled world."""
 
 
-# --- the forms in which the kernel keeps the same truth ---
+# --- the kernel's forms of the same facts ---
 
 _LIMITS: Mapping[str, Sequence[tuple[ModuleType, str, int]]] = {
     "as shipped": (),
@@ -329,12 +329,12 @@ _LIMITS: Mapping[str, Sequence[tuple[ModuleType, str, int]]] = {
 }
 
 FORMS = tuple(_LIMITS)
-"""Which form serves is a matter of limits that worlds of the tests' size never reach."""
+"""The kernel chooses a form by limits that worlds of the tests' size never reach."""
 
 
 @contextmanager
 def form(name: str) -> Iterator[None]:
-    """Moves the limits for a while, so that this form serves."""
+    """Changes the limits temporarily, so the kernel chooses this form."""
     before = [(module, limit, getattr(module, limit)) for module, limit, _ in _LIMITS[name]]
     for module, limit, value in _LIMITS[name]:
         setattr(module, limit, value)
@@ -349,7 +349,7 @@ def form(name: str) -> Iterator[None]:
 
 
 def drawn(world: World, seed: int, count: int) -> tuple[Step, ...]:
-    """Some things that happen to the world one after another."""
+    """A sequence of random changes to the world."""
     rng, facts, steps = random.Random(seed), world.facts, list[Step]()
     for _ in range(count):
         if rng.random() < 0.12:
@@ -363,9 +363,9 @@ def drawn(world: World, seed: int, count: int) -> tuple[Step, ...]:
 def changed(
     world: World, requests: Sequence[Request], steps: Sequence[Step]
 ) -> Iterator[tuple[tuple[Step, ...], CompiledWorld]]:
-    """The world after each step, its compiled form made by changing the one before.
+    """The world after each step, with its compiled form made by changing the previous one.
 
-    Everything was asked before each change, so that whatever is remembered may be stale.
+    Before each change, all requests were made, so every cache entry may be stale.
     """
     before = compiled_world(world, requests)
     for number, (made, now) in enumerate(steps):
@@ -386,13 +386,13 @@ def walked(
     steps: Sequence[Step],
     ways: Sequence[Way] | None = None,
 ) -> Iterator[Disagreement]:
-    """What the changed world answers otherwise than the rows do; a crash is a find too."""
+    """The disagreements of the changed world with its rows; a crash counts as one, too."""
     try:
         for happened, later in changed(world, requests, steps):
             for way in ways or (decide, listing, people):
                 for found in way(later):
                     yield replace(found, steps=happened)
-    except Exception as error:  # noqa: BLE001 — whatever was raised, nothing should have been
+    except Exception as error:  # noqa: BLE001 — no exception is expected here
         told = f"{type(error).__name__}: {error}"
         asked_last = requests[0] if requests else Request(Principal(USER, "nobody"), "")
         yield Disagreement("crash", asked_last, "an answer", told, tuple(steps))

@@ -16,7 +16,7 @@ from tests.oracle.oracle import Oracle
 
 @dataclass(frozen=True, slots=True)
 class OracleSession:
-    """One world, as rows, at one moment."""
+    """One world, as rows, at one time."""
 
     oracle: Oracle
     now: float
@@ -39,7 +39,7 @@ class OracleSession:
 
 @dataclass(frozen=True, slots=True)
 class OracleTarget:
-    """Asks the rows themselves."""
+    """Evaluates the rows directly."""
 
     def prepare(self, system: System, facts: Facts, now: float) -> Session:
         return OracleSession(Oracle(facts, system.model, system.spelling), now)

@@ -1,4 +1,4 @@
-"""A small lake for questions about what changes."""
+"""A small lake for questions about changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lakewarden.testing.world_draft import NOW
 
 
 def lake() -> Warden:
-    """A lake with three tables, where readers read one schema."""
+    """A lake with three tables, in which readers may read one schema."""
     w = Warden("gravitino", clock=lambda: NOW)
     w.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "schema:lk:c.p")
     w.add_entities("table:lk:c.s.t", "table:lk:c.s.u", "table:lk:c.p.secret")

@@ -1,4 +1,4 @@
-"""Asks an application without a network: what is sent arrives as it is, whatever it is."""
+"""Sends requests to an application without a network: their bytes arrive unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.app.serving import Answer, basic
 class AppClient:
     """An open application and its event loop; requests come from `peer`.
 
-    `at_once` counts what could be answered so.
+    `at_once` counts the requests that were answered at once.
     """
 
     application: Application
@@ -40,11 +40,11 @@ class AppClient:
         *,
         user: str | None = "ana",
     ) -> Answer:
-        """One request; `target` is the path as it is on the wire, with its query."""
+        """One request; `target` is the raw path with its query."""
         return self.loop.run_until_complete(self._ask(method, target, body, headers, user))
 
     def together(self, count: int, method: str, target: str) -> list[Answer]:
-        """The same request so many times at once."""
+        """The same request `count` times concurrently."""
 
         async def run() -> list[Answer]:
             app_client = (self._ask(method, target, b"", (), "ana") for _ in range(count))
@@ -77,7 +77,7 @@ class AppClient:
         headers: Iterable[tuple[str, str]],
         user: str | None,
     ) -> tuple[list[Pair], list[MutableMapping[str, Any]]]:
-        """The headers that were sent, and what the application told."""
+        """The sent headers, and the application's response."""
         path, _, query = raw.partition(b"?")
         sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
         if user is not None:
@@ -93,7 +93,7 @@ class AppClient:
             "headers": sent,
             "client": (self.peer, 1),
         }
-        # In two pieces, as a large body would come.
+        # In two pieces, like a large body.
         half = len(body) // 2
         pieces = [
             {"type": "http.request", "body": body[:half], "more_body": True},
@@ -104,7 +104,7 @@ class AppClient:
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
                 return pieces.pop(0)
-            await asyncio.Event().wait()  # the caller stays until it is answered
+            await asyncio.Event().wait()  # the caller stays connected until the response
             return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ class AppClient:
     def _compare(
         self, method: str, url: bytes, headers: list[Pair], body: bytes, answer: Answer
     ) -> None:
-        """What is answered at once has to be what the usual way told."""
+        """Checks that the immediate answer equals the usual one."""
         once = None
         if method != "HEAD":
             once = self.application.at_once(method, url, headers, body, self.peer)
@@ -142,7 +142,7 @@ def json_of(answer: Answer) -> dict[str, Any]:
 
 
 def close(app_client: AppClient) -> None:
-    """Lets go of the application and its loop."""
+    """Closes the application and its loop."""
     with suppress(RuntimeError):
         app_client.application.close()
     app_client.loop.run_until_complete(app_client.loop.shutdown_default_executor())

@@ -1,8 +1,8 @@
-"""Applications of one test process share what does not depend on a test.
+"""Applications of one test process share everything independent of a test.
 
-Each would make the same routes, read the same pages and compile the same realms again: most of the
-start of a small server. Passwords are hashed as everywhere, only with less work, where strength is
-not the point.
+Each would create the same routes, read the same pages and compile the same realms again, which is
+most of the start-up time of a small server. Passwords are hashed as usual, but with fewer rounds,
+because their strength does not matter here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lakewarden.ui.built import File
 from tests.http import prepared
 
 _DIALECTS: Final[tuple[type[Any], ...]] = (Gravitino, DataHub, Cdap)
-"""Whose routes are the same, whatever is configured."""
+"""Dialects with the same routes for every configuration."""
 
 
 def cheap_application(
@@ -41,7 +41,7 @@ def cheap_application(
     *,
     passwords: Passwords | None = None,
 ) -> Application:
-    """An application that is not open yet, and hashes passwords in a thousandth of the time."""
+    """An application that is not open yet and hashes passwords in a thousandth of the time."""
     with _sharing():
         application = Application(settings, dialects)
     parts = application.parts
@@ -51,7 +51,7 @@ def cheap_application(
 
 
 def open_cheaply(application: Application) -> None:
-    """Opens it; over a file that is like another to the byte with the state loaded from that."""
+    """Opens the application; a file that is byte-identical to an earlier one reuses its state."""
     digest = _digest(application.settings)
     with pytest.MonkeyPatch.context() as patch:
         if digest is not None and not application.settings.indexes:

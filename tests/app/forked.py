@@ -1,6 +1,6 @@
-"""The command line in a forked process: what `subprocess.Popen` does, without importing anew.
+"""The command line in a forked process: like `subprocess.Popen`, without repeated imports.
 
-The workers of a server are forked from it as well, unless they are to be `spawned` as users' are.
+The workers of a server are forked from it as well, unless they are `spawned` as in production.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _IMPORTED_BY_A_SERVER: Final = (
     *("lakewarden.app.routing", "lakewarden.authn.authenticator", "lakewarden.authn.code_flow"),
     *("lakewarden.cli.serve", "sqlalchemy.dialects.sqlite", "starlette.applications", "uvloop"),
 )
-"""All but what counts: where its figures are kept is settled when that is imported."""
+"""A server's imports except the metrics, which fix the place of their figures when imported."""
 
 
 def preload() -> None:
-    """Imports and makes what a server needs; the fork server does it once for all servers."""
+    """Imports and creates what a server needs; the fork server does this once for all servers."""
     for module in _IMPORTED_BY_A_SERVER:
         import_module(module)
     all_dialects()
@@ -68,7 +68,7 @@ class Forked:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process id."""
         assert self._process.pid is not None
         return self._process.pid
 
@@ -82,7 +82,7 @@ class Forked:
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code; raises `subprocess.TimeoutExpired` where it does not come in time."""
+        """The exit code; raises `subprocess.TimeoutExpired` on a timeout."""
         self._process.join(timeout)
         code = self.poll()
         if code is None:
@@ -90,7 +90,7 @@ class Forked:
         return code
 
     def send_signal(self, number: int) -> None:
-        """Sends a signal, unless it has ended."""
+        """Sends a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -103,7 +103,7 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def close(self, timeout: float = 0.0) -> int:
-        """The exit code; what has not ended by then is killed: the run would wait for it."""
+        """The exit code; kills the process after the timeout, or else the run would wait for it."""
         self._process.join(timeout)
         self.kill()
         self.stdout.close()
@@ -123,12 +123,12 @@ def _run(
     os.dup2(errors, 2)
     os.close(errors)
     out.close()
-    # As made by the fork server they belong to what it was started with.
+    # The streams of the fork server refer to its own standard output and error.
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     if not spawned:
-        starting: Any = _subprocess  # a context that forks has the methods of one that spawns
+        starting: Any = _subprocess  # a fork context has the same methods as a spawn context
         starting.spawn = multiprocessing.get_context("fork")
     raise SystemExit(main(arguments))

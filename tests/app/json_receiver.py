@@ -1,4 +1,4 @@
-"""A server of this machine that takes JSON objects, as webhooks and receivers of anchors do."""
+"""A local server that accepts JSON objects, like webhooks and receivers of anchors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Taken(NamedTuple):
-    """One request: its body, its headers with names in small letters, and the body as it came."""
+    """One request: its body, its headers with lower-case names, and the raw body."""
 
     body: dict[str, Any]
     headers: dict[str, str]
@@ -20,7 +20,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def receiver(*statuses: int) -> Iterator[tuple[str, list[Taken]]]:
-    """The address, and what it got. It answers each status once, the last from then on."""
+    """The address and the received requests. It returns each status once, then repeats the last."""
     taken: list[Taken] = []
     answers = [*statuses] or [200]
 

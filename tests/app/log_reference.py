@@ -1,4 +1,4 @@
-"""What docs/logs.md says of each event, and whether the lines of a log are as it says."""
+"""The reference of events in docs/logs.md, and a check of log lines against it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def documented() -> Mapping[str, Event]:
 
 
 def undocumented(lines: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """The lines that are not as the page says."""
+    """The lines that do not match the page."""
     return [line for line in lines if not _is_documented(line)]
 
 

@@ -1,4 +1,4 @@
-"""A server of this machine that takes traces by OTLP over HTTP, as a collector does."""
+"""A local server that accepts traces by OTLP over HTTP, like a collector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 @dataclass
 class Collector:
-    """The address for `OTEL_EXPORTER_OTLP_ENDPOINT`, and the bodies that came."""
+    """The address for `OTEL_EXPORTER_OTLP_ENDPOINT`, and the received bodies."""
 
     address: str
     paths: set[str] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Collector:
         return sorted(found, key=lambda span: span.start_time_unix_nano)
 
     def resources(self) -> list[dict[str, object]]:
-        """What sent them: the attributes of each request's resource."""
+        """The senders: the attributes of each request's resource."""
         return [
             attributes(resource.resource.attributes)
             for request in self._requests()

@@ -1,4 +1,4 @@
-"""Imported by the fork server alone: what a server imports is there before it is forked."""
+"""Imported only by the fork server, so a forked server has its modules already imported."""
 
 from tests.app.forked import preload
 

@@ -1,4 +1,4 @@
-"""A server process of its own, on a free port of this machine, and a plain client for it."""
+"""A separate server process on a free local port, and a plain client for it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ START_SECONDS = 90
 
 PATIENCE = {
     "LAKEWARDEN_LIMITS__REQUEST_SECONDS": "120",
-    "LAKEWARDEN_LIMITS__WAIT_SECONDS": "30",  # later a store counts as away, and answers are stale
+    "LAKEWARDEN_LIMITS__WAIT_SECONDS": "30",  # then the store counts as down, and answers as stale
 }
-"""The machine of the tests may be slow: what is about time limits sets its own."""
+"""The machine of the tests may be slow; tests of time limits set their own values."""
 
 PATIENT_LIMITS: Final = {"request_seconds": 120}
 """The same for a server in the tests' own process."""
@@ -39,7 +39,7 @@ Process = Forked | subprocess.Popen[str]
 
 @dataclass
 class Answer:
-    """An answer, with its headers by lower-case name; `cookies` are those that it sets."""
+    """A response, with its headers by lower-case name, and the `cookies` that it sets."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,7 +56,7 @@ class Answer:
 
 @dataclass
 class Served:
-    """A running server; without a process of its own it runs in a thread of the tests'."""
+    """A running server; without a process of its own, it runs in a thread of the test process."""
 
     own_process: Process | None
     address: str
@@ -84,7 +84,7 @@ class Served:
         user: str | None = None,
         token: str | None = None,
     ) -> Answer:
-        """One request; a body that is no bytes is sent as JSON."""
+        """One request; a body that is not bytes is sent as JSON."""
         sent = {**self.headers, **(headers or {})}
         if user is not None:
             sent["Authorization"] = basic(user)
@@ -104,7 +104,7 @@ class Served:
             connection.close()
 
     def raw(self, sent: bytes, seconds: float = 5.0) -> bytes:
-        """The bytes that come back for these bytes, until the server closes or is silent."""
+        """The response to raw bytes, until the server closes the connection or is silent."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as sock:
             sock.sendall(sent)
             received = b""
@@ -116,7 +116,7 @@ class Served:
             return received
 
     def wait_listening(self, seconds: float = START_SECONDS) -> None:
-        """Until the server answers at all."""
+        """Waits until the server responds at all."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             with suppress(OSError):
@@ -126,7 +126,7 @@ class Served:
         raise AssertionError(f"nobody listens: {self.log.read_text()}")
 
     def wait_ready(self, seconds: float = START_SECONDS) -> None:
-        """Until the server says that it is ready."""
+        """Waits until the server reports that it is ready."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with suppress(OSError, http.client.HTTPException):
@@ -138,23 +138,23 @@ class Served:
         raise AssertionError(f"not ready: {self.log.read_text()}")
 
     def stop(self, seconds: float = 120) -> int:
-        """Says stop; the exit code."""
+        """Stops the server; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
 
     def lines(self) -> list[dict[str, object]]:
-        """The log so far; a line that is being written is left out."""
+        """The log so far, without an incomplete last line."""
         text = self.log.read_text().splitlines(keepends=True)
         return [json.loads(line) for line in text if line[0] == "{" and line[-1] == "\n"]
 
 
 def basic(user: str) -> str:
-    """The header of a user whose name is trusted."""
+    """The header of a user, for a server that trusts names."""
     return "Basic " + base64.b64encode(f"{user}:x".encode()).decode()
 
 
 def _starting(process: Process, log: Path) -> str:
-    """The line with which a server says where it is going to listen."""
+    """The line in which a starting server reports its address."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         for line in log.read_text().splitlines(keepends=True):
@@ -167,7 +167,7 @@ def _starting(process: Process, log: Path) -> str:
 def _start(
     words: list[str], folder: Path, log: Path, environment: dict[str, str], spawned: bool
 ) -> Process:
-    """Forked, unless it is to import something else than this process does."""
+    """Starts the server: forked, unless it needs other imports than this process."""
     log.write_text("")
     if "PYTHONPATH" not in environment:
         return Forked(words, folder, log, environment, spawned=spawned)
@@ -195,10 +195,10 @@ def server(
 ) -> Iterator[Served]:
     """A server over a fresh SQLite file in the folder, unless another database is given.
 
-    What it logged has to be as docs/logs.md says.
+    Its log must match docs/logs.md.
 
-    Unless it is to be `ready`, it is there as soon as it says where it is going to listen. Its
-    workers import everything anew where they are to be `spawned`.
+    With `ready` false, it is returned as soon as it reports its address. With `spawned`, its
+    workers import all modules again.
     """
     folder.mkdir(exist_ok=True)
     log = folder / "log"

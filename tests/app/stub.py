@@ -1,4 +1,4 @@
-"""A dialect of the tests' own: small routes that show what the server does in front of them."""
+"""A dialect for tests: small routes that show what the server does before it calls them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATUSES = {BadInput: 422, Unknown: 444, Conflict: 409, StaleRevision: 409, Una
 
 
 class Stub:
-    """Speaks for Gravitino's realms, in statuses that no other dialect uses."""
+    """Serves Gravitino's realms, with statuses that no other dialect uses."""
 
     name = "gravitino"
     models: tuple[str, ...] = ("gravitino",)
@@ -25,7 +25,7 @@ class Stub:
     def __init__(self, anonymous: str | None = None) -> None:
         self.anonymous = anonymous
         self.may_answer = threading.Event()
-        """Without it `/stub/slow` does not answer."""
+        """`/stub/slow` responds only after this is set."""
 
     def routes(self) -> Sequence[Route]:
         return (

@@ -1,6 +1,6 @@
-"""A server in a thread of the tests' own process, for tests that only need one that answers.
+"""A server in a thread of the test process, for tests that only need its responses.
 
-It starts in a tenth of the time of a process. What is about signals, workers, start or end needs
+It starts in a tenth of the time of a process. Tests of signals, workers, start or stop need
 `tests.app.serving.server`.
 """
 
@@ -34,10 +34,10 @@ def threaded(
     config: Path | None = None,
     **settings: object,
 ) -> Iterator[Served]:
-    """The server with these settings, ready; its store is a fresh file in the folder by itself.
+    """The server with these settings, ready; by default its store is a fresh file in the folder.
 
-    What it logs is in its log file, a line of JSON for each event, before anything is redacted:
-    standard output belongs to the command that the test runs.
+    It logs to its log file, a line of JSON for each event, before redaction: standard output
+    belongs to the command that the test runs.
     """
     folder.mkdir(exist_ok=True)
     own = {"database": f"sqlite:///{folder}/store.db", "limits": PATIENT_LIMITS}
@@ -66,7 +66,7 @@ def _logged(written: TextIO) -> Iterator[None]:
 def listening(
     settings: Settings, folder: Path, dialects: Sequence[Dialect] | None = None
 ) -> Iterator[int]:
-    """The port of a server with these settings that is ready."""
+    """The port of a ready server with these settings."""
     application = cheap_application(settings, dialects)
     workers = folder / "workers"
     workers.mkdir()

@@ -1,4 +1,4 @@
-"""What a server imports that sends no traces, in a process that has imported nothing else of it."""
+"""The imports of a server that sends no traces, in a fresh process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lakewarden.config.settings import Settings
 
 
 def tell_imported(database: str, there: Connection) -> None:
-    """Sends the modules of OpenTelemetry that are there once a server is made."""
+    """Sends the names of OpenTelemetry's modules that are imported once a server is created."""
     made = Application(Settings(database=database))
     assert made.parts.tracing is None
     there.send([name for name in sys.modules if name.startswith("opentelemetry")])

@@ -1,6 +1,6 @@
-"""A real identity provider in a process of its own: `oidc-provider` for Node, from its registry.
+"""A real identity provider in its own process: `oidc-provider` for Node, from npm's registry.
 
-Its packages are installed once, in the user's cache, as the lock file here pins them.
+Its packages are installed once, in the user's cache, with the versions of the lock file here.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import pytest
 from tests.servers import free_port
 
 _WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""The provider speaks HTTP: reading the machine's certificates for it takes as long as a login."""
+"""The provider uses HTTP, and loading the machine's certificates takes as long as a login."""
 
 HERE = Path(__file__).parent / "provider"
 ROOT = Path(__file__).parents[2]
 
 
 def _build_pages() -> ModuleType:
-    """The script that knows where there is a Node."""
+    """The script that finds Node."""
     spec = importlib.util.spec_from_file_location("build_pages", ROOT / "scripts/build_pages.py")
     assert spec is not None
     assert spec.loader is not None
@@ -42,7 +42,7 @@ def _build_pages() -> ModuleType:
 
 
 def installed() -> tuple[Path, Path]:
-    """Node, and the folder of the provider; skips where there is no Node to be had."""
+    """Node, and the folder of the provider; skips the test if there is no Node."""
     scripts = _build_pages()
     try:
         node: Path = scripts.own_node() or scripts.wheel_node() or scripts.cached_node()
@@ -69,7 +69,7 @@ def installed() -> tuple[Path, Path]:
 
 
 class Provider:
-    """The provider at `issuer`; `stop` makes it go away."""
+    """The provider at `issuer`; `stop` ends it."""
 
     def __init__(self, issuer: str, process: subprocess.Popen[str]) -> None:
         self.issuer = issuer
@@ -80,7 +80,7 @@ class Provider:
         self._process.wait(10)
 
     def log_in(self, url: str, user: str, *, consents: bool = True) -> str:
-        """Does what a person does at the provider; the address that it leads back to."""
+        """Logs in like a person at the provider; returns the address of the final redirect."""
         with httpx.Client(trust_env=False, verify=_WITHOUT_TLS) as browser:
             answer = browser.get(url)
             for _ in range(20):
@@ -97,7 +97,7 @@ class Provider:
 def _filled(
     browser: httpx.Client, answer: httpx.Response, user: str, consents: bool
 ) -> httpx.Request:
-    """The form of the page, filled in; or its link that gives up."""
+    """The page's form, filled in; or its link to cancel."""
     assert answer.status_code == 200, answer.text
     if not consents:
         abort = re.search(r'href="([^"]+/abort)"', answer.text)
@@ -114,7 +114,7 @@ def _filled(
 
 @contextmanager
 def provider(redirect_url: str) -> Iterator[Provider]:
-    """The provider, while it is needed."""
+    """The provider, until the end of the block."""
     node, folder = installed()
     port = free_port()
     command = [str(node), "provider.js", str(port), redirect_url]

@@ -1,4 +1,4 @@
-"""An identity provider of our own: keys, a server that serves them, tokens, and forgeries."""
+"""Our own identity provider: keys, a server that serves them, tokens, and forgeries."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ BROKEN = {
     "/garbled": b"keys\r\n\r\n",
     "/cut": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{",
 }
-"""Answers that are no HTTP, or end too early, by path."""
+"""Responses that are not HTTP, or end too early, by path."""
 
 
 def encoded(value: object) -> str:
-    """The base64url of bytes, or of something as JSON."""
+    """The base64url encoding of bytes, or of a value as JSON."""
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def claims(**changed: object) -> dict[str, object]:
-    """The claims of a good token; None takes one away."""
+    """The claims of a valid token; None removes a claim."""
     now = int(time.time())
     good: dict[str, object] = {
         "iss": ISSUER,
@@ -49,7 +49,7 @@ def claims(**changed: object) -> dict[str, object]:
 
 @dataclass
 class Issuer:
-    """Keys of an RSA, an EC and an Edwards type; `seen` are the paths that were fetched."""
+    """An RSA, an EC and an Edwards key; `seen` are the fetched paths."""
 
     rsa: Any = field(default_factory=lambda: jwk.RSAKey.generate_key(2048, {"kid": "rsa"}))
     ec: Any = field(default_factory=lambda: jwk.ECKey.generate_key("P-256", {"kid": "ec"}))
@@ -61,7 +61,7 @@ class Issuer:
         rsa = {**self.rsa.as_dict(private=False), "kid": "rsa", "use": "sig", "alg": "RS256"}
         ec = {**self.ec.as_dict(private=False), "kid": "ec", "use": "sig"}
         ed = {**self.ed.as_dict(private=False), "kid": "ed"}
-        # Keys for other purposes are in real key sets too, and check nothing here.
+        # Real key sets also contain keys for other purposes; they verify nothing here.
         secret = {"kty": "oct", "k": encoded(b"k" * 32), "kid": "oct"}
         sealing = {**rsa, "kid": "enc", "use": "enc"}
         return json.dumps({"keys": [rsa, ec, ed, secret, sealing]}).encode()
@@ -74,7 +74,7 @@ class Issuer:
         key: Any = None,
         header: Mapping[str, object] | None = None,
     ) -> str:
-        """A token that is signed with a key of ours, unless another one is given."""
+        """A token signed with our own key, unless another one is given."""
         own = {"RS256": self.rsa, "PS256": self.rsa, "ES256": self.ec, "Ed25519": self.ed}
         kid = {"ES256": "ec", "Ed25519": "ed"}.get(alg, "rsa")
         named = {"alg": alg, "kid": kid, "typ": "JWT", **(header or {})}
@@ -88,13 +88,13 @@ def hand_signed(
     sign: Callable[[bytes], bytes],
     said: Mapping[str, object] | None = None,
 ) -> str:
-    """A token whose parts are put together by hand, as a forger would."""
+    """A token assembled by hand, like a forger's."""
     text = f"{encoded(header)}.{encoded(claims() if said is None else said)}"
     return f"{text}.{encoded(sign(text.encode()))}"
 
 
 def forgeries(issuer: Issuer) -> dict[str, str]:
-    """Tokens that must not be believed, by what is wrong with them."""
+    """Tokens that must be rejected, by their defect."""
     now = int(time.time())
     stranger = jwk.RSAKey.generate_key(2048, {"kid": "rsa"})
     good = issuer.token()
@@ -165,7 +165,7 @@ def forgeries(issuer: Issuer) -> dict[str, str]:
 
 @contextmanager
 def serving(issuer: Issuer) -> Iterator[Issuer]:
-    """Serves the key set at `/keys` and `BROKEN`, and takes note of every path that is fetched."""
+    """Serves the key set at `/keys` and `BROKEN`, and records every fetched path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -185,7 +185,7 @@ def serving(issuer: Issuer) -> Iterator[Issuer]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     issuer.address = f"http://127.0.0.1:{server.server_port}"

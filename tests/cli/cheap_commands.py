@@ -1,7 +1,7 @@
-"""Commands that one process runs one after the other share what does not depend on a test.
+"""Commands that run in one process share everything independent of a test.
 
-Each takes a fifth of its time to look at the parameters of its verb, which are the same each time,
-and as long to load a store, which is often the one that the last command has read.
+Each spends a fifth of its time inspecting the parameters of its verb, which never change, and as
+long loading a store, which is often the one that the previous command has read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
-import pydantic_settings  # noqa: F401 — it takes the type of adapters, which is replaced below
+import pydantic_settings  # noqa: F401 — it imports the type of adapters, which is replaced below
 import pytest
 from cyclopts.argument import Argument, ArgumentCollection
 
@@ -23,7 +23,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import NO_STARTS, Start, State
 
 _MOST = 64
-"""How many loaded states are kept, those that were asked for last."""
+"""The number of loaded states in the LRU cache."""
 
 _READ = ArgumentCollection._from_callable
 _OPEN = DecisionService.open
@@ -34,7 +34,7 @@ _adapter = lru_cache(pydantic.TypeAdapter)
 
 @contextmanager
 def cheap_commands() -> Iterator[None]:
-    """Makes the commands that run in this process cheap, until the end of the block."""
+    """Makes commands in this process cheap, until the end of the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ArgumentCollection, "_from_callable", _arguments)
         patch.setattr(pydantic, "TypeAdapter", _adapter)
@@ -66,7 +66,7 @@ def _with(read: ArgumentCollection, copies: Mapping[int, Argument]) -> ArgumentC
 
 
 def _open(service: DecisionService, starts: Mapping[str, Start] = NO_STARTS) -> None:
-    """Begins with the state of a store that is alike to the byte; states never change."""
+    """Opens with the cached state of a byte-identical store; states are immutable."""
     before = None if starts else _digest(service)
     known = None if before is None else _loaded.pop(before, None)
     if known is None:
@@ -76,7 +76,7 @@ def _open(service: DecisionService, starts: Mapping[str, Start] = NO_STARTS) -> 
         known = service.state
     else:
         for realm in known.realms.values():
-            # Answers of a store that are remembered there: the last one's may not be this one's.
+            # Cached results of the earlier store; they may differ from this store's.
             realm.matrix.snapshot.memos.derived.clear()
         service._adopt(known.at(service.clock()))
     assert before is not None
@@ -86,8 +86,8 @@ def _open(service: DecisionService, starts: Mapping[str, Start] = NO_STARTS) -> 
 
 
 def _digest(service: DecisionService) -> bytes | None:
-    """Of all that a store in a file holds, with what is not in its own file yet."""
-    url = service.store.engine.url  # type: ignore[attr-defined]  # of tests are stores with SQL
+    """The digest of a store in a file, including its write-ahead log."""
+    url = service.store.engine.url  # type: ignore[attr-defined]  # stores of tests use SQL
     if url.get_backend_name() != "sqlite" or url.database is None:
         return None
     file = Path(url.database)

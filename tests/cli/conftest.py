@@ -1,4 +1,4 @@
-"""A realm of each system on disk, and the command line to ask them."""
+"""A realm of each system on disk, and the command line to query them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def cli(capsys: pytest.CaptureFixture[str], folders: Mapping[str, Path]) -> Cli:
 
 @pytest.fixture(scope="session")
 def initialized(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store with the usual realms, which `root` administers; to be copied."""
+    """The folder of a store with the usual realms, administered by `root`; tests copy it."""
     folder = tmp_path_factory.mktemp("initialized")
     with redirect_stdout(io.StringIO()):
         assert main(["init", "--admin", "root", "--database", f"sqlite:///{folder}/store.db"]) == 0
@@ -55,6 +55,6 @@ def initialized(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def admin(cli: Cli, initialized: Path, tmp_path: Path) -> Admin:
-    """The command line with a fresh store, which `root` administers."""
+    """The command line with a fresh store, administered by `root`."""
     shutil.copytree(initialized, tmp_path, dirs_exist_ok=True)
     return Admin(cli, f"sqlite:///{tmp_path / 'store.db'}")

@@ -35,7 +35,7 @@ statement:
 
 
 def furnish(admin: Admin) -> None:
-    """Loads the small Gravitino realm; into stores that are alike to the byte only once."""
+    """Loads the small Gravitino realm; byte-identical stores share the result."""
     file = Path(admin.url.removeprefix("sqlite:///"))
     known = digest(file)
     if known is None:

@@ -36,7 +36,7 @@ def write_realm(
     tags: Mapping[str, str] | None = None,
     statements: Iterable[Statement] = (),
 ) -> Path:
-    """Writes a realm of these facts, spelt as in scenario files, and returns its folder."""
+    """Writes a realm with these facts, in the notation of scenario files; returns its folder."""
     system = load_system(model)
     rows: dict[str, list[tuple[str | None, ...]]] = {name: [] for name in COLUMNS}
     for text in entities:
@@ -76,7 +76,7 @@ def write_realm(
 
 
 def write_gravitino(folder: Path) -> Path:
-    """Ana reads everything through a group's role; ben owns a table, and a DENY is in his way."""
+    """Ana may read everything through a group's role; ben owns a table, but a DENY blocks him."""
     return write_realm(
         folder,
         "gravitino",
@@ -115,7 +115,7 @@ def write_gravitino(folder: Path) -> Path:
 
 
 def write_datahub(folder: Path) -> Path:
-    """Ana may set the tag `spring` and no other; owners edit; nobody reads by default."""
+    """Ana may set only the tag `spring`; owners may edit; nobody may read by default."""
     off = {"active": False, "privileges": [], "to": []}
     return write_realm(
         folder,
@@ -149,7 +149,7 @@ def write_datahub(folder: Path) -> Path:
 
 
 def write_cdap(folder: Path) -> Path:
-    """Ana reads all datasets of `sales`, ben one that is not there."""
+    """Ana may read all datasets of `sales`, ben one that does not exist."""
     return write_realm(
         folder,
         "cdap",
@@ -176,7 +176,7 @@ def write_cdap(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call of the command line came to."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -195,13 +195,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Cli:
-    """The command line, called in this process."""
+    """The command line, run in this process."""
 
     capture: pytest.CaptureFixture[str]
     folders: Mapping[str, Path]
 
     def __call__(self, *words: str) -> Outcome:
-        """Runs a verb; a word `@realm` stands for `--from` and that realm's folder."""
+        """Runs a verb; a word `@realm` means `--from` and that realm's folder."""
         arguments: list[str] = []
         for word in words:
             if word.startswith("@"):

@@ -1,4 +1,4 @@
-"""A fresh store, and the verbs that work on it."""
+"""A fresh store, and the command line for it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.cli.realms import Cli, Outcome
 
 @dataclass(frozen=True)
 class Admin:
-    """The command line with a database of its own."""
+    """The command line with its own database."""
 
     cli: Cli
     url: str
 
     def __call__(self, *words: str) -> Outcome:
-        """Runs a verb on the database; fails on a refusal, so that setting up is short."""
+        """Runs a verb on the database; fails on an error, which keeps setup code short."""
         found = self.ask(*words)
         assert found.code in (0, 1), found.err
         return found
@@ -32,7 +32,7 @@ class Admin:
 
 
 def made(cli: Cli, folder: Path) -> Admin:
-    """A store with the usual realms; `root` administers it."""
+    """A store with the usual realms, administered by `root`."""
     admin = Admin(cli, f"sqlite:///{folder / 'store.db'}")
     admin("init", "--admin", "root")
     return admin

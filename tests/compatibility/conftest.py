@@ -1,4 +1,4 @@
-"""What reads files of earlier releases runs many commands in this process."""
+"""Tests of earlier releases' files run many commands in this process."""
 
 from __future__ import annotations
 

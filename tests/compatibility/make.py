@@ -1,6 +1,6 @@
-"""Makes the files of this folder with the release that is on the path; see README.md.
+"""Creates the files of this folder with the release on the path; see README.md.
 
-Only the command line and HTTP are used, so that the same script makes them with any release.
+Only the command line and HTTP are used, so the same script works with any release.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ TOKEN = """mutation c($input: CreateAccessTokenInput!) {
 
 
 def run(*words: str, code: int = 0, env: dict[str, str] | None = None) -> str:
-    """What a verb prints."""
+    """The output of a verb."""
     command = [sys.executable, "-m", "lakewarden.cli", *words]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}
@@ -151,7 +151,7 @@ def served(database: str, *words: str) -> Iterator[str]:
 
 
 def ask(address: str, token: str, path: str, body: object = None) -> tuple[int, Any]:
-    """One request with a bearer token: the status and the JSON of the answer."""
+    """One request with a bearer token: the status and the JSON of the response."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     raw = None if body is None else json.dumps(body)
     if raw is not None:
@@ -163,7 +163,7 @@ def ask(address: str, token: str, path: str, body: object = None) -> tuple[int, 
 
 
 def graphql(address: str, token: str, query: str, **variables: object) -> Any:
-    """What one document of DataHub's GraphQL answers."""
+    """The response to one document of DataHub's GraphQL."""
     status, answer = ask(address, token, "/api/graphql", {"query": query, "variables": variables})
     if status != 200 or answer.get("errors"):
         raise SystemExit(f"{query}: {answer}")
@@ -205,7 +205,7 @@ def fill(work: Path, database: str) -> None:
 
 
 def tokens(database: str) -> dict[str, str]:
-    """Tokens of the administration, of a user, and a personal one of DataHub; and a secret."""
+    """Tokens of the administrator, of a user, and a personal one of DataHub; and a secret."""
     create = ["token", "create", "--ttl", "366d", "--new", "--database", database]
     found = {
         name: run(*create, user).strip() for name, user in (("admin", "root"), ("user", "ana"))
@@ -220,7 +220,7 @@ def tokens(database: str) -> dict[str, str]:
 
 
 def questions() -> Iterator[list[str]]:
-    """Verbs that ask a database, without the option that names it."""
+    """Verbs that query a database, without the option that names it."""
     table = "table:lk:c.{}"
     for user in ("ana", "ben", "eve"):
         for name in ("s.orders", "s.returns", "raw.events"):
@@ -254,7 +254,7 @@ REQUESTS: list[tuple[str, str, object]] = [
 
 
 def questions_to_directory() -> Iterator[list[str]]:
-    """Verbs that ask the ingested directory, without the option that names it."""
+    """Verbs that query the ingested directory, without the option that names it."""
     for user in ("ana", "ben", "eve"):
         yield ["list", user, "table.load"]
     for user, table in (("ben", "s.returns"), ("ben", "raw.events")):
@@ -263,7 +263,7 @@ def questions_to_directory() -> Iterator[list[str]]:
 
 
 def answered(asked: Iterator[list[str]], *options: str) -> list[dict[str, Any]]:
-    """What verbs answer."""
+    """The outputs of verbs."""
     found = []
     for words in asked:
         done = subprocess.run(
@@ -279,7 +279,7 @@ def answered(asked: Iterator[list[str]], *options: str) -> list[dict[str, Any]]:
 
 
 def answers(work: Path, database: str, found: dict[str, str]) -> dict[str, Any]:
-    """What this release answers, to compare with."""
+    """The answers of this release, for comparison."""
     asked = answered(questions(), "--database", database)
     of_directory = answered(questions_to_directory(), "--from", str(work / "directory"))
     exports = {
@@ -287,7 +287,7 @@ def answers(work: Path, database: str, found: dict[str, str]) -> dict[str, Any]:
         for realm in ("gravitino", "datahub", "cdap")
     }
     trail = run("audit", "export", "--database", database).splitlines()
-    # Last, since signing in changes the store.
+    # Last, because signing in changes the store.
     requests = []
     with served(database) as address:
         for token, path, body in REQUESTS:
@@ -332,7 +332,7 @@ def main(out: Path) -> None:
         (out / "next.toml").write_text(NEXT_POLICY, "utf-8")
         plan = ["plan", str(out / "next.toml"), "--realm", "gravitino"]
         run(*plan, "--out", str(work / "plan.json"), "--database", database, code=1)
-        # A plan names its files by whole paths: here it is to be found wherever it is checked out.
+        # A plan names its files by absolute paths; here it must work in any checkout.
         text = (
             (work / "plan.json")
             .read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The engines that tests start: each evaluates many expressions over one table at once."""
+"""The engines for tests: each evaluates many expressions over one table at once."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ INSTANTS: Final = [
 
 
 def rows() -> list[tuple[Any, ...]]:
-    """Forty rows; every column goes through its values at a pace of its own."""
+    """Forty rows; every column cycles through its values at its own pace."""
 
     def at(values: Sequence[Any], place: int) -> Any:
         return values[place % len(values)]
@@ -98,11 +98,11 @@ def rows() -> list[tuple[Any, ...]]:
 
 
 Evaluate = Callable[[Sequence[str]], list[tuple[Any, ...]]]
-"""From expressions to rows of their values, in order of `id`."""
+"""A function from expressions to rows of their values, in order of `id`."""
 
 
 def query(expressions: Sequence[str]) -> str:
-    """A query of the values of expressions."""
+    """A query for the values of expressions."""
     values = ", ".join(f"({text}) AS e{place}" for place, text in enumerate(expressions))
     return f"SELECT {values} FROM {NAME} ORDER BY id"
 
@@ -120,7 +120,7 @@ def duckdb_engine() -> Evaluate:
 
 
 def sql_engine(url: str, columns: str, lacks: int = 0) -> Iterator[Evaluate]:
-    """PostgreSQL or MariaDB; `lacks` columns at the end it does not have."""
+    """PostgreSQL or MariaDB, without the last `lacks` columns."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {NAME}")
@@ -159,11 +159,11 @@ def spark_engine(spark: SparkSession) -> Evaluate:
 
 
 AT_ONCE: Final = 25
-"""Expressions of one statement of Trino's and Hive's, which compile each."""
+"""The number of expressions per statement for Trino and Hive, which compile each statement."""
 
 
 def trino_engine(trino: TrinoServer) -> Evaluate:
-    """Trino with its connector `memory`; what its client sends as text is made what it was."""
+    """Trino with its connector `memory`; values that its client returns as text are converted."""
     columns = (
         "id integer, s varchar, t varchar(40), n bigint, m bigint, p decimal(12, 3), f double,"
         " b boolean, d date, ts timestamp(6), z timestamp(6) with time zone"
@@ -183,14 +183,14 @@ def trino_engine(trino: TrinoServer) -> Evaluate:
 
 
 def hive_engine(run: Hive) -> Evaluate:
-    """Hive, which has no timestamps with a time zone; its rows come in any order."""
+    """Hive, which has no timestamps with a time zone and returns rows in any order."""
     columns = (
         "id int, s string, t varchar(40), n bigint, m bigint, p decimal(12, 3), f double,"
         " b boolean, d date, ts timestamp"
     )
     types = [Type.INTEGER, *TYPES.values()][:-1]
     selects = (", ".join(map(_of_hive, row[:-1], types)) for row in rows())
-    # ORC adds a second to times before 1970, and a text has no room for new lines.
+    # ORC adds a second to times before 1970, and a text format cannot hold newlines.
     serde = "org.apache.hadoop.hive.serde2.lazybinary.LazyBinarySerDe"
     run(f"CREATE TABLE {NAME} ({columns}) ROW FORMAT SERDE '{serde}' STORED AS SEQUENCEFILE")
     run(f"INSERT INTO {NAME} " + " UNION ALL ".join(f"SELECT {values}" for values in selects))
@@ -207,7 +207,7 @@ def hive_engine(run: Hive) -> Evaluate:
 
 
 def _of_hive(value: Any, type: Type) -> str:
-    """A value as a constant of Hive's, with characters by their numbers."""
+    """A value as a Hive constant, with characters as code points."""
     if value is None:
         name = "BIGINT" if type is Type.INTEGER else type.upper()
         return f"CAST(NULL AS {name})"
@@ -228,7 +228,7 @@ def _of_hive(value: Any, type: Type) -> str:
 
 
 def _of_trino(value: Any, type: Type) -> str:
-    """A value as a constant of Trino's."""
+    """A value as a Trino constant."""
     if value is None:
         return "NULL"
     match type:
@@ -248,7 +248,7 @@ def _of_trino(value: Any, type: Type) -> str:
 
 
 def plain(value: Any, type: Type) -> Any:
-    """A value as all engines' drivers can be compared by."""
+    """A value in a form that is comparable between the engines' drivers."""
     if value is None or type is Type.NULL:
         return None
     match type:
@@ -269,7 +269,7 @@ def plain(value: Any, type: Type) -> Any:
 
 
 def _moment(value: Any) -> datetime:
-    """A time, also one that came as text, such as `2024-01-01 00:00:00.000 UTC`."""
+    """A time, also from text such as `2024-01-01 00:00:00.000 UTC`."""
     if isinstance(value, datetime):
         return value
     return datetime.fromisoformat(value.replace(" UTC", "+00:00"))

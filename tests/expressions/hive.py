@@ -1,4 +1,4 @@
-"""Hive as a process for tests: its own driver over files, without a server."""
+"""Hive as a process for tests: Hive's driver over files, without a server."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PACKAGES: Final = (
     *("lang", "util", "io", "net", "nio", "time", "util.concurrent", "util.concurrent.atomic"),
     "util.regex",
 )
-"""Of `java.base`, which Hive and Hadoop look into."""
+"""Packages of `java.base` that Hive and Hadoop access by reflection."""
 
 Hive = Callable[[str], list[list[Any]]]
-"""From a statement to its rows: texts, booleans and nothing."""
+"""A function from a statement to its rows: texts, booleans and nulls."""
 
 
 def installed() -> Path:
-    """Where its archives lie; skips the test where it was not installed, or there is no Java."""
+    """The folder of its archives; skips the test if it is not installed or there is no Java."""
     found = next(iter(sorted(CACHE.glob("hive-*/lib"), reverse=True)), None)
     if found is None:
         pytest.skip("Hive is not installed (scripts/install-hive.sh)")
@@ -37,7 +37,7 @@ def installed() -> Path:
 
 @contextmanager
 def hive(folder: Path) -> Iterator[Hive]:
-    """A Hive that keeps its files in the folder."""
+    """A Hive that stores its files in the folder."""
     opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in PACKAGES]
     command = ["java", *opened, "-Xmx1g", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"]
     command += ["-cp", f"{installed()}/*", str(PROGRAM), str(folder)]

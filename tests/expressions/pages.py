@@ -63,7 +63,7 @@ PARTS: Final[Mapping[str, list[str]]] = {
 
 
 def page(text: str) -> str:
-    """The page with its tables as the code has them."""
+    """The page with its tables from the code."""
     for name, lines in PARTS.items():
         body = "\n".join(["", *lines, ""]).replace("\\", "\\\\")
         text = re.sub(_PART.format(name=name), rf"\1{body}\2", text, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""What users without the right try: texts of SQL, and messages as no client of ours makes them."""
+"""Attacks by users without permission: SQL texts, and messages that no real client sends."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SQL: Final = (
     "select * from python_worker_logs()",
     "select _metadata.file_path from notes",
     "select `_METADATA`.file_size from notes",
-    # of Iceberg
+    # Iceberg metadata
     "select _file from notes",
     "select n.`_FILE` from notes n",
     "select `_f\u0131le`, `_f\u0130le` from notes",
@@ -72,7 +72,7 @@ SQL: Final = (
     "select * from range(10) r, hr.people",
     "select '${env:PATH}'",
     "select '${spark.connect.authenticate.token}'",
-    # what changes the session or the server
+    # changes of the session or the server
     "set spark.sql.optimizer.excludedRules=x",
     "set spark.sql.runSQLOnFiles=true",
     "set -v",
@@ -93,7 +93,7 @@ SQL: Final = (
     "use hr",
     "use spark_catalog.hr",
     "use catalog other",
-    # statements that tell or write
+    # statements that reveal or write data
     "explain select * from hr.people",
     "explain extended select * from orders",
     "describe hr.people",

@@ -21,13 +21,13 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
 
 @pytest.fixture(scope="session")
 def spark_port(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a Spark Connect server, in the Java of the tests' session."""
+    """The port of a Spark Connect server, in the JVM of the tests' session."""
     with spark_server.inside(spark, tmp_path_factory.mktemp("spark-connect")) as port:
         yield port
 
 
 @pytest.fixture(scope="session")
 def gateway(estate: Estate, spark_port: int) -> Iterator[Running]:
-    """A gateway in front of it."""
+    """A gateway in front of the Spark Connect server."""
     with served(estate, spark_port) as running:
         yield running

@@ -1,4 +1,4 @@
-"""A small realm that serves Spark: who may read what, with filters and masks."""
+"""A small realm for Spark: grants to read tables, with filters and masks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ENTITIES: Final = (
     *(f"column:{SALES}.customers.{name}" for name in ("id", "name", "iban", "region")),
 )
 USERS: Final = ("ana", "bo", "eve", "olga", "root")
-"""ana reads sales with filters and masks, bo also writes it, eve reads nothing, olga owns all."""
+"""ana reads sales with filters and masks, bo also writes it, eve has no grants, olga owns all."""
 
 GRANTS: Final = (
     ("USE_CATALOG", "catalog:lk:lake", "reader"),
@@ -81,7 +81,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "orders": {"id": "bigint", "region": "string", "amount": "decimal(10, 2)"},
     "customers": {"id": "bigint", "name": "string", "iban": "string", "region": "string"},
 }
-"""What Spark says of the tables that have filters or masks."""
+"""Spark's schemas of the tables that have filters or masks."""
 
 
 def _facts() -> Facts:
@@ -154,7 +154,7 @@ def columns_of(name: Name) -> Mapping[str, str]:
 
 
 def rows_of(plan: relations.Relation) -> list[dict[str, Any]]:
-    """What Spark says of its catalog, whose other names the realm does not hold."""
+    """Spark's answers about its catalog, whose other names are not in the realm."""
     match plan.catalog.WhichOneof("cat_type"):
         case "list_databases":
             return [{"name": name} for name in ("default", "hr", "sales")]

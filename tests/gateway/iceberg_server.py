@@ -1,4 +1,4 @@
-"""A Spark Connect server whose tables are those of Apache Iceberg, which can change rows."""
+"""A Spark Connect server with tables of Apache Iceberg, which supports changes of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCRATCH: Final = "create table sales.scratch (id bigint, text string) using iceb
 
 
 def _newest(pattern: str) -> Path:
-    """What was installed by that name; skips the test where nothing was, or there is no Java."""
+    """The newest installed file of that name; skips the test if there is none, or no Java."""
     found = sorted(CACHE.glob(pattern))
     if not found or shutil.which("java") is None:
         pytest.skip("Spark with Iceberg is not installed (scripts/install-spark-iceberg.sh)")
@@ -29,13 +29,13 @@ def _newest(pattern: str) -> Path:
 
 @contextmanager
 def running(folder: Path) -> Iterator[int]:
-    """A server that keeps its tables in the folder; its port."""
+    """Runs a server that stores its tables in the folder; yields its port."""
     settings = {
         "spark.jars": str(_newest("iceberg-spark-runtime-*.jar")),
         CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
         f"{CATALOG}.type": "hadoop",
         f"{CATALOG}.warehouse": f"{folder}/iceberg",
-        # Each session would see for a while what it saw before.
+        # The cache would show a session old data for a while.
         f"{CATALOG}.cache-enabled": "false",
     }
     tables = [text.replace("using parquet", "using iceberg") for text in TABLES]

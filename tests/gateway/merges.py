@@ -1,4 +1,4 @@
-"""Merges of data frames as they are on the wire, and those that a user without the right sends."""
+"""Merges of data frames as on the wire, and attacks by users without permission."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import expressions_pb2 as expressions
 
 Merge = Any
-"""A `MergeIntoTableCommand`, whose generated types know no fields by name."""
+"""A `MergeIntoTableCommand`; its generated types declare no fields."""
 
 DO: Final = expressions.MergeAction
 Change = Callable[[Merge], object]
 
 
 def merge(change: Change | None = None, target: str = "notes") -> base.ExecutePlanRequest:
-    """Rows of `notes` that are in `orders` go, others of `orders` come."""
+    """Deletes the rows of `notes` that are in `orders`, and inserts the other rows of `orders`."""
     request = base.ExecutePlanRequest()
     command: Merge = request.plan.command.merge_into_table_command
     command.target_table_name = target
@@ -30,7 +30,7 @@ def merge(change: Change | None = None, target: str = "notes") -> base.ExecutePl
 
 
 def act(clause: Any, type: Any, condition: str = "", **values: str) -> None:
-    """Adds an action to a clause, with values by their columns."""
+    """Adds an action to a clause, with values by column."""
     action = clause.add().merge_action
     action.action_type = type
     if condition:
@@ -107,7 +107,7 @@ WHERE_THEY_MAY_NOT: Final = (
     "orders", "customers", "hr.people", "totals", "nothing", "", "x.y.z", "lake.sales.notes",
     "spark_catalog.sales.notes.files", "parquet.`/tmp/x`", "`/tmp/x`", "global_temp.notes",
 )  # fmt: skip
-"""Targets, for a user who may add rows to `notes` and delete some of it, and reads all of sales."""
+"""Attacks by a user who may insert into and delete from `notes`, and may read all of sales."""
 
 DENIED: Final[Mapping[str, Change]] = {
     "values that are changed": _matched(DO.ACTION_TYPE_UPDATE, text="region"),

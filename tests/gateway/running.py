@@ -39,14 +39,14 @@ class Running:
         return made
 
     def end_sessions(self) -> None:
-        """Users get new ones: Spark's look for the files that were there before an overwrite."""
+        """Replaces all sessions: Spark's old ones look for files from before an overwrite."""
         for session in self.sessions.values():
             session.stop()
         self.sessions.clear()
 
     @contextmanager
     def stub(self) -> Iterator[stubs.SparkConnectServiceStub]:
-        """Calls as they are on the wire."""
+        """A stub for raw calls."""
         with grpc.insecure_channel(f"127.0.0.1:{self.port}") as channel:
             yield stubs.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]  # generated
 

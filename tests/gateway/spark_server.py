@@ -1,4 +1,4 @@
-"""A Spark Connect server with the tables of `estate`, on a free port of this machine."""
+"""A Spark Connect server with the tables of `estate`, on a free local port."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _SCHEMAS: Final = ("sales", "hr")
 
 @contextmanager
 def running(folder: Path) -> Iterator[int]:
-    """A server that keeps its tables in the folder; its port."""
+    """Runs a server that stores its tables in the folder; yields its port."""
     with local_spark.running(folder, TOKEN, TABLES) as port:
         yield port
 
 
 @contextmanager
 def inside(session: SparkSession, folder: Path) -> Iterator[int]:
-    """A server in the Java of a session that is there; its port.
+    """Runs a server in the JVM of an existing session; yields its port.
 
-    Its sessions have settings of their own. The schemas are in the catalog of both.
+    Its sessions have their own settings. Both share the schemas of the catalog.
     """
     java: Any = session._jsc.sc()
     wanted = {

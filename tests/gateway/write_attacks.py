@@ -1,11 +1,11 @@
-"""Statements that write, which users without the right try."""
+"""Write statements of users without permission."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WRITES: Final = (
-    # what the writer may not read, in what is written
+    # writes of data that the user may not read
     "insert into notes select salary, name from hr.people",
     "insert into notes select id, (select max(name) from hr.people) from orders",
     "insert into notes values ((select max(salary) from hr.people), 'x')",
@@ -15,7 +15,7 @@ WRITES: Final = (
     "create or replace temp view x as select 1 from notes where exists (select 1 from hr.people)",
     "delete from notes where id in (select salary from hr.people)",
     "delete from notes as n where exists (select 1 from hr.people p where p.salary = n.id)",
-    # what the writer may not write, and where nobody writes
+    # writes to places that the user, or anybody, may not write
     "insert into hr.people values ('x', 1)",
     "insert into totals values ('x', 1)",
     "insert into nothing values (1)",
@@ -129,7 +129,7 @@ WRITES: Final = (
     "show tblproperties notes",
     "show partitions notes",
 )
-"""Of a user who reads sales, writes `notes` and creates tables."""
+"""Attacks by a user who may read sales, write `notes` and create tables."""
 
 LIMITED_WRITES: Final = (
     "insert into customers values (4, 'x', 'y', 'eu')",
@@ -155,4 +155,4 @@ LIMITED_WRITES: Final = (
     "create view sales.all_of_it as select * from customers",
     "create view sales.all_of_it as select * from notes where id in (select id from orders)",
 )
-"""Of a user who may modify `customers` and create views, with a filter and a mask on it."""
+"""Attacks by a user who may create views and modify `customers`, with a filter and a mask on it."""

@@ -1,4 +1,4 @@
-"""What happens while a write holds the store's lock, seen from beside the decision service."""
+"""Observes what happens while a write holds the store's lock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lakewarden.service.decision_service import DecisionService
 
 
 class LockSpy:
-    """A store that counts what is done between the lock and the commit."""
+    """A store that counts actions between the lock and the commit."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -43,12 +43,12 @@ class LockSpy:
 
 @contextmanager
 def spied(service: DecisionService) -> Iterator[LockSpy]:
-    """The decision service, a spy in front of its store. `tasks` under the lock are counted."""
+    """Puts a spy in front of the decision service's store. It counts `tasks` under the lock."""
     store, written = service.store, service._written
     spy = LockSpy(store)
 
     def seen(*arguments: Any, **named: Any) -> Any:
-        # A late task has the lock once it changes anything, which is counted.
+        # A late task takes the lock only when it changes something, which is counted.
         spy.tasks += not named["late"]
         return written(*arguments, **named)
 
@@ -63,7 +63,7 @@ def spied(service: DecisionService) -> Iterator[LockSpy]:
 
 @contextmanager
 def only_recorded(service: DecisionService) -> Iterator[None]:
-    """Fails if anything happens under the lock but that one refusal is recorded."""
+    """Fails if anything except the record of one refusal happens under the lock."""
     with spied(service) as spy:
         yield
     assert (spy.tasks, spy.changes) == (0, 0)

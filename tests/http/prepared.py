@@ -1,4 +1,4 @@
-"""Servers that are made ready once and then copied: most of a small server's start is the same."""
+"""Servers that are prepared once and then copied, because most of their start is the same."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from lakewarden.store.engine import create
 
 _READY: dict[Hashable, dict[str, bytes]] = {}
 _DIGESTS: set[bytes | None] = set()
-"""Of the files of all that were made ready."""
+"""The digests of the files of all prepared servers."""
 
 _LOADED: dict[bytes, State] = {}
 _MOST = 64
-"""How many loaded states are kept, those that were asked for last."""
+"""The number of loaded states in the LRU cache."""
 
 
 def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None:
-    """Puts into the folder what `make` puts there; of each kind it is made once for a process.
+    """Fills the folder with the files that `make` creates, once per kind and process.
 
-    Everything that `make` opened must be closed when it returns.
+    `make` must close everything that it opens before it returns.
     """
     if kind not in _READY:
         with tempfile.TemporaryDirectory(prefix="lakewarden-ready-") as fresh:
@@ -36,9 +36,9 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
 
 
 def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
-    """The store of the folder, or the one at `url`, opened, and a service that has loaded it."""
+    """The opened store of the folder, or the one at `url`, and a service that has loaded it."""
     known = None if url else digest(folder / "store")
-    # One that was made ready here has the newest schema.
+    # A store that was prepared here has the newest schema.
     address = url or f"sqlite:///{folder}/store"
     store = SqlStore(create(address)) if known in _DIGESTS else open_store(address)
     service = DecisionService(store)
@@ -49,7 +49,7 @@ def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
 def load(service: DecisionService, digest: bytes | None) -> None:
     """Loads the state of a service whose store had this digest when it was opened.
 
-    A state never changes, so services over stores that are alike to the byte begin with the same.
+    States are immutable, so services over byte-identical stores begin with the same state.
     """
     known = None if digest is None else _LOADED.pop(digest, None)
     if known is None:
@@ -57,7 +57,7 @@ def load(service: DecisionService, digest: bytes | None) -> None:
         known = service.state
     else:
         for realm in known.realms.values():
-            # Answers of a store that are remembered there: the last one's may not be this one's.
+            # Cached results of the earlier store; they may differ from this store's.
             realm.matrix.snapshot.memos.derived.clear()
         service._adopt(known.at(service.clock()))
     if digest is not None:
@@ -67,7 +67,7 @@ def load(service: DecisionService, digest: bytes | None) -> None:
 
 
 def digest(file: Path) -> bytes | None:
-    """Of all that the store holds; None where somebody has it open, or it is not there yet."""
+    """The digest of the store's contents; None if it is open elsewhere or does not exist yet."""
     if not file.exists() or file.with_name(f"{file.name}-wal").exists():
         return None
     return sha256(file.read_bytes()).digest()

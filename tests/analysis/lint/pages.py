@@ -1,6 +1,6 @@
 """The pages about the rules: one for each, and an index.
 
-They are written from the rules and their examples, and from nothing else:
+They are generated only from the rules and their examples:
 
     python -m tests.analysis.lint.pages
 """
@@ -86,7 +86,7 @@ GUIDE = (
         ("NOT_EQUALS, constraints on sub-resources", "not-equals-only lifted-constraint", ""),
     )),
 )  # fmt: skip
-"""What the policies guide advises, part by part, and the rules that look for it."""
+"""The advice of the policies guide, part by part, with the rules that check it."""
 
 
 def page_names() -> list[str]:
@@ -105,7 +105,7 @@ def page_text(name: str) -> str:
 
 
 def index() -> str:
-    """The list of all rules, and what of the guide each looks for."""
+    """The list of all rules, with the part of the guide that each checks."""
     rows = [
         f"| [`{one.id}`]({one.id}.md) | {one.severity.label} | {_systems(one)} | {one.title} |"
         for one in RULES.values()

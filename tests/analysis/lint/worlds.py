@@ -1,10 +1,9 @@
-"""Small worlds for the rules of the policy advisor, and what a rule finds in them.
+"""Small worlds for the rules of the policy advisor, and the findings of a rule in them.
 
-An example is a TOML file: `model`, `now`, and what scenario files have in their `world`
-(`entities`, `placed`, `users`, `groups`, `members`, `owners`, `relations`, `attributes`,
-`statement`). A
-statement with `times` stands there so many times, each with a number behind its id; `set_aside`
-are rows that an ingestion set aside, `defaults` asks for the statements that are shipped,
+An example is a TOML file: `model`, `now`, and the keys of a scenario file's `world` (`entities`,
+`placed`, `users`, `groups`, `members`, `owners`, `relations`, `attributes`, `statement`). A
+statement with `times` is repeated so many times, each with a number appended to its id;
+`set_aside` are rows that an ingestion set aside, `defaults` adds the default statements, and
 `lookups` are the types of the columns of each lookup table.
 """
 
@@ -41,7 +40,7 @@ World = Mapping[str, Any]
 
 
 class Seen(NamedTuple):
-    """A finding, as tests compare it."""
+    """A finding, in the form that tests compare."""
 
     place: str
     says: str
@@ -54,14 +53,14 @@ def example(id: str, name: str) -> dict[str, Any]:
 
 
 def found(id: str, world: World | str) -> list[Seen]:
-    """What a rule finds in a world, or in an example of its own."""
+    """The findings of a rule in a world, or in one of its own examples."""
     table = example(id, world) if isinstance(world, str) else world
     findings = lint("realm", context(table), [rule(id)])
     return [Seen(str(one.place), one.says, one.severity.label) for one in findings]
 
 
 def fixes(id: str, world: World | str = "violating") -> list[str]:
-    """What a rule advises."""
+    """The advice of a rule."""
     table = example(id, world) if isinstance(world, str) else world
     return [one.fix for one in lint("realm", context(table), [rule(id)])]
 
@@ -86,7 +85,7 @@ def context(world: World) -> LintContext:
 
 
 def facts(world: World, system: System) -> Facts:
-    """The world's rows; a privilege that is not known stays in its statement."""
+    """The world's rows; an unknown privilege stays in its statement."""
     entities = [system.entity(text) for text in world.get("entities", ())]
     placed = {
         system.entity(child): system.entity(parent)
@@ -134,7 +133,7 @@ def _parent(
 
 
 def statements(world: World, system: System) -> list[Statement]:
-    """The world's statements, and where it wants them (`defaults`) those that are shipped."""
+    """The world's statements, with the default statements if it has `defaults`."""
     read: list[Statement] = []
     for table in world.get("statement", ()):
         privileges = table.get("privileges", ())

@@ -1,4 +1,4 @@
-"""A whole server without a socket: settings, store in a file, gate, authentication, our own API."""
+"""A whole server without a socket: settings, file store, gate, authentication, our own API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADMIN = "admin"
 
 
 class Answer(NamedTuple):
-    """Status, JSON body and headers of an answer."""
+    """Status, JSON body and headers of a response."""
 
     status: int
     body: Any
@@ -54,7 +54,7 @@ class Api:
 
     @property
     def service(self) -> DecisionService:
-        """What the server decides with."""
+        """The server's decision service."""
         return self.app.parts.service
 
     def ask(
@@ -82,18 +82,18 @@ class Api:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request of nobody, anywhere; bytes are sent as they are, all else as JSON."""
+        """One request to any path, without credentials by default; bytes are sent raw, others as JSON."""
         content = {"content": body} if isinstance(body, bytes) else {"json": body}
         request = self._client.request(method, path, params=query, headers=headers, **content)
         reply = self._runner.run(request)
-        self._client.cookies.clear()  # what a request carries is said by the test
+        self._client.cookies.clear()  # a request sends only the test's own headers
         form = reply.headers.get("content-type", "").partition(";")[0]
         is_json = reply.content and form.endswith(("/json", "+json"))
         read = reply.json() if is_json else reply.text or None
         return Answer(reply.status_code, read, reply.headers)
 
     def must(self, method: str, path: str, body: object = None, **rest: Any) -> Any:
-        """The body of an answer that is no problem."""
+        """The body of the response; fails if it is an error."""
         answer = self.ask(method, path, body, **rest)
         assert answer.status < 300, answer
         return answer.body

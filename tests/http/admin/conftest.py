@@ -23,7 +23,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[Api]:
-    """`ana` may load one of two tables through the role of a reader; `ben` may not."""
+    """`ana` may load one of two tables through a reader role; `ben` may not."""
     prepared(tmp_path, __name__, _filled)
     with Api(tmp_path) as api:
         yield api

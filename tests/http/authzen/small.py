@@ -1,4 +1,4 @@
-"""Small states to ask, and the dialect as the server calls it."""
+"""Small states for requests, and the dialect as the server calls it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def realm(
 
 
 def control(*statements: Mapping[str, object]) -> RealmState:
-    """The control realm, with `admin` its administrator, and further statements."""
+    """The control realm, with the administrator `admin`, and further statements."""
     system = load_system("control")
     given = read_statements(statements or [ASK], system.model, system.spelling, "statement")
     rows = Facts(
@@ -66,7 +66,7 @@ def control(*statements: Mapping[str, object]) -> RealmState:
 
 
 def state(*realms: RealmState, revision: int = REVISION) -> State:
-    """A state of these realms; a control realm is added where there is none."""
+    """A state of these realms; adds a control realm if there is none."""
     named = {found.realm.name: found for found in realms}
     named.setdefault(CONTROL, control())
     return State(revision=revision, realms=named)
@@ -82,7 +82,7 @@ def facts(
     owners: Iterable[tuple[str, str]] = (),
     attributes: Iterable[tuple[str, str, str]] = (),
 ) -> Facts:
-    """Rows, as texts."""
+    """Rows, from texts."""
     found = [system.entity(text) for text in entities]
     return Facts(
         entities=[EntityRow(entity, system.spelling.parent(entity)) for entity in found],
@@ -167,7 +167,7 @@ def _rows(rows: Facts) -> dict[str, Any]:
 
 
 class Asking:
-    """The dialect over one state, asked as the server asks it."""
+    """The dialect over one state, called like the server calls it."""
 
     def __init__(self, state: State, user: str = "gate", **actor: Any) -> None:
         self.state = state
@@ -176,7 +176,7 @@ class Asking:
         self.dialect = AuthZen()
 
     def as_(self, user: str, **actor: Any) -> Asking:
-        """The same dialect, asked by another."""
+        """The same dialect, called by another user."""
         other = Asking(self.state, user, **actor)
         other.dialect = self.dialect
         return other
@@ -184,7 +184,7 @@ class Asking:
     def exchange(
         self, body: bytes = b"", *, realm: str = CONTROL, params: Mapping[str, str] | None = None
     ) -> Exchange:
-        """The request as a handler gets it."""
+        """The request in the form that a handler receives."""
         return Exchange(
             method="POST",
             path="",
@@ -201,7 +201,7 @@ class Asking:
         )
 
     def sent(self, path: str, body: bytes, *, realm: str = CONTROL) -> Reply:
-        """The reply to a body of bytes; errors as the server has them told."""
+        """The reply to a body of bytes; errors become replies as in the server."""
         exchange = self.exchange(body, realm=realm)
         try:
             return self._handler(path)(exchange)
@@ -217,7 +217,7 @@ class Asking:
         return reply.status, json.loads(reply.body)
 
     def evaluation(self, body: Body, *, realm: str = CONTROL) -> Any:
-        """The document of an evaluation that is answered."""
+        """The document of a successful evaluation."""
         status, found = self.post(discovery.EVALUATION, body, realm=realm)
         assert status == 200, found
         return found
@@ -237,14 +237,14 @@ class Asking:
         return answers
 
     def search(self, what: str, body: Body, *, realm: str = CONTROL) -> Any:
-        """The document of a search that is answered."""
+        """The document of a successful search."""
         status, found = self.post(f"/access/v1/search/{what}", body, realm=realm)
         assert status == 200, found
         return found
 
 
 def _no_plane() -> DecisionService:
-    """No handler writes, and none reads the store unless a stale state was accepted."""
+    """Returns None: no handler writes, or reads the store unless it accepted a stale state."""
     return None  # type: ignore[return-value]
 
 

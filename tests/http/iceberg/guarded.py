@@ -30,7 +30,7 @@ from tests.http.iceberg.rest_catalog import PREFIX, READER_TOKEN, TOKEN, RestCat
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 SETTINGS = {"iceberg": "on"}
 USERS = ("olga", "sam", "wes", "ana", "eve")
-"""Owner of the metalake; may create in `sales`; may write there; may read there; may nothing."""
+"""Owns the metalake; may create in `sales`; may write there; may read there; has no permission."""
 
 ENTITIES = (
     *("metalake:lk", "catalog:lk:lake", "schema:lk:lake.sales", "schema:lk:lake.hr"),
@@ -91,7 +91,7 @@ class Guarded:
 
     @contextmanager
     def writing(self) -> Iterator[DecisionService]:
-        """A service of this process on the guard's store."""
+        """A service in this process on the guard's store."""
         with opened_service(f"sqlite:///{self.served.log.parent}/store.db") as service:
             yield service
 
@@ -121,7 +121,7 @@ def facts() -> Facts:
 
 
 def furnish(service: DecisionService) -> dict[str, str]:
-    """Fills a store; the tokens of all users, and `engine` of an enforcement point."""
+    """Fills a store; returns the tokens of all users and of the enforcement point `engine`."""
     service.open()
     service.write(SYSTEM, realms.establish_control)
     service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
@@ -141,7 +141,7 @@ def furnish(service: DecisionService) -> dict[str, str]:
 
 @contextmanager
 def guarded(folder: Path, more: str = "", *, reader: bool = False) -> Iterator[Guarded]:
-    """A guard in front of a catalog that is written for the tests."""
+    """A guard in front of the tests' own catalog."""
     if reader:
         (folder / "reader").write_text(READER_TOKEN)
         more += f'reader_token_file = "{folder}/reader"\n'

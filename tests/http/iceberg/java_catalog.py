@@ -1,4 +1,4 @@
-"""Apache Iceberg's own REST catalog as a process for tests: that of its compatibility tests."""
+"""Apache Iceberg's own REST catalog, from its compatibility tests, as a process for tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START_SECONDS: Final = 60.0
 
 
 def installed() -> Path:
-    """Where its archives lie; skips the test where it was not installed, or there is no Java."""
+    """The folder of its archives; skips the test if it is not installed or there is no Java."""
     found = next(iter(sorted(CACHE.glob("iceberg-rest-*/lib"), reverse=True)), None)
     if found is None:
         pytest.skip("Iceberg's catalog is not installed (scripts/install-iceberg-rest.sh)")
@@ -34,9 +34,9 @@ def installed() -> Path:
 
 @contextmanager
 def java_catalog(folder: Path, warehouse: str | None = None, *more_archives: Path) -> Iterator[str]:
-    """The address of a running catalog over files in the folder, or in a warehouse elsewhere.
+    """The address of a running catalog over files in the folder, or in another warehouse.
 
-    `more_archives` are what Java needs for such a warehouse, with folders of configuration.
+    `more_archives` are the archives and configuration folders that such a warehouse needs.
     """
     pyspark = find_spec("pyspark")
     assert pyspark is not None

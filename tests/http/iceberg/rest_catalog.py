@@ -1,7 +1,7 @@
 """A small Iceberg REST catalog for tests: the protocol's endpoints over pyiceberg's SQL catalog.
 
-It keeps real tables, but trusts whoever has its token, and the credentials that it hands out for
-files open nothing. It writes down each request, and its answers have what a guard must hold back.
+It stores real tables, but trusts everybody who has its token, and its credentials for files are
+invalid. It records each request, and its responses contain fields that a guard must remove.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LURES: Final = {
     "s3.endpoint": "http://storage.example",
 }
 LEFT_OUT: Final = ("location", "partition-spec", "write-order")
-"""What a request to create a table may leave out."""
+"""The optional fields of a request to create a table."""
 
 PAGE: Final = 2
 
@@ -81,7 +81,7 @@ class Seen:
 
 @dataclass
 class RestCatalog:
-    """The catalog, its address, and what it was asked."""
+    """The catalog, its address, and the received requests."""
 
     tables: SqlCatalog
     address: str = ""
@@ -92,7 +92,7 @@ class RestCatalog:
     def answer(
         self, method: str, path: str, query: dict[str, list[str]], body: Json
     ) -> Json | None:
-        """What the catalog answers; None: nothing, with 204."""
+        """The catalog's response; None: no content, with 204."""
         rest = [unquote(segment) for segment in path.strip("/").split("/")]
         if rest == ["v1", "config"]:
             return {
@@ -309,13 +309,13 @@ def _handler(catalog: RestCatalog) -> type[BaseHTTPRequestHandler]:
             self._any()
 
         def log_message(self, *_: object) -> None:
-            """Nothing: tests look at `seen`."""
+            """Logs nothing: tests read `seen`."""
 
     return Handler
 
 
 def type_of(error: Exception) -> type[Exception]:
-    """Of the errors that are known the one that this is."""
+    """The known error type that this error belongs to."""
     return next(kind for kind in _STATUSES if isinstance(error, kind))
 
 

@@ -1,4 +1,4 @@
-"""The realm of `sessions.toml`: its users, what they own and what is granted to them."""
+"""The realm of `sessions.toml`: its users, their ownership and their grants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.http.opa.test_served import SETTINGS
 FILE: Final = tomllib.loads((Path(__file__).parent / "sessions.toml").read_text("utf-8"))
 WORLD: Final[Mapping[str, Any]] = FILE["world"]
 NOBODY: Final = "eve"
-"""Who is no user of the metalake."""
+"""A name that is not a user of the metalake."""
 
 USERS: Final = (*WORLD["roles"], NOBODY)
 CONFIGURATION: Final = """
@@ -27,7 +27,7 @@ catalogs = { memory = "lake", tpch = "samples" }
 
 
 def world_facts() -> Facts:
-    """What `[world]` declares."""
+    """The rows that `[world]` declares."""
     system = load_system("gravitino", SETTINGS)
     entities = [system.entity(text) for text in WORLD["entities"]]
     roles: Mapping[str, Sequence[str]] = WORLD["roles"]

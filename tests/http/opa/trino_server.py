@@ -1,4 +1,4 @@
-"""Where Trino is, or why a test that needs one is skipped."""
+"""The location of Trino, or the reason to skip a test that needs it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lakewarden.testing import trino
 
 
 def need_trino() -> None:
-    """Skips the test where Trino was not installed, or no Java is new enough.
+    """Skips the test if Trino is not installed, or no Java is new enough.
 
-    With `TRINO_TIER=1` it fails there: whoever sets it wants these tests to have run.
+    With `TRINO_TIER=1`, the test fails instead: the variable means that these tests must run.
     """
     try:
         trino.java()

@@ -1,4 +1,4 @@
-"""Ranger's own policy engine as the judge of a document: what its plugin of Trino would answer."""
+"""Judges a document by Ranger's own policy engine: the answers of its Trino plugin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 JUDGE = Path(__file__).parents[4] / "shared/tools/ranger-judge/ranger-judge"
 TAG_JUDGE = Path(__file__).with_name("RangerTagJudge.java")
-"""The same with tags; Java compiles it as it starts it."""
+"""The same with tags; Java compiles it at start."""
 
 REQUESTS: Mapping[str, tuple[str, str]] = {
     "AccessCatalog": ("_any", "catalog"),
@@ -40,11 +40,11 @@ REQUESTS: Mapping[str, tuple[str, str]] = {
     "ExecuteQuery": ("execute", "queryid"),
     "ReadSystemInformation": ("read_sysinfo", "sysinfo"),
 }
-"""What the plugin asks for an act of Trino: the access, and the last level of the resource."""
+"""The plugin's request for an action of Trino: the access, and the last level of the resource."""
 
 
 def judge_home() -> Path:
-    """Where Ranger's policy engine is installed, if it is."""
+    """The folder of Ranger's policy engine, if it is installed."""
     return Path(os.environ.get("RANGER_JUDGE_HOME") or Path.home() / ".cache/ranger-judge")
 
 
@@ -55,9 +55,9 @@ def judged(
     folder: Path,
     tags: Mapping[str, Any] | None = None,
 ) -> Iterable[Mapping[str, Any]]:
-    """The answers of Ranger's engine, in order; skips where it is not installed.
+    """The answers of Ranger's engine, in order; skips the test if it is not installed.
 
-    `tags` are what its plugins download of tags.
+    `tags` is the document of tags that its plugins download.
     """
     is_there = JUDGE.exists() and shutil.which("java")
     if not is_there or not list(judge_home().glob("RangerJudge.class")):
@@ -78,7 +78,7 @@ def judged(
 
 
 def without_schedules(policies: Mapping[str, Any]) -> dict[str, Any]:
-    """The document: worlds have a clock of their own, whose moments are long past."""
+    """The document without schedules: worlds have their own clock, whose times are long past."""
 
     def kept(some: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return [

@@ -1,4 +1,4 @@
-"""Random realms as services of Ranger see them: one catalog, or one file system."""
+"""Random realms as Ranger's services see them: one catalog, or one file system."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.http.ranger.typed_masks import carried_types, with_typed_masks
 
 SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
 MEMBERS = {"hive": ("table", "view", "function"), "kafka": ("topic",), "hdfs": ("fileset", "table")}
-"""What the schemas of each service are filled with, so that there is something to ask about."""
+"""The types of the members that fill the schemas of each service."""
 
 PRIVILEGES = {
     "hive": ("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE", "INSERT_ROWS", "EXECUTE_FUNCTION"),
@@ -46,10 +46,10 @@ ODD = ("s3a://bucket/data", "/data/*", "hdfs://other:8020/data", "hdfs://nn/lake
 
 @dataclass(frozen=True)
 class ServiceWorld:
-    """A random realm, one service of it, and the documents of that.
+    """A random realm, one of its services, and the documents of that service.
 
-    `stored` are the paths of what the service could name, by type, in the realm's names.
-    `folders` are the paths of filesets and tables, as the test draws them, `located` the addresses.
+    `stored` are the paths of the entities that the service could name, by type, in the realm's
+    names. `folders` are the drawn paths of filesets and tables, `located` their addresses.
     """
 
     service: RangerService
@@ -68,7 +68,7 @@ class ServiceWorld:
         return [*map(self.state.system.identities.person, people), "nobody-of-that-name"]
 
     def allows(self, user: str, act: str, entity: Entity | None) -> bool:
-        """What the kernel decides, asked about one entity."""
+        """The kernel's decision about one entity."""
         access = EngineAccess(
             self.state, self.mapping, TrinoRealm(), vouched(self.state, user, (), NOW)
         )
@@ -87,9 +87,9 @@ class ServiceWorld:
         return type in self.state.matrix.operation(self.mapping.operation(act)).rules
 
     def opens(self, user: str, level: Level, acts: tuple[str, ...], entity: Entity) -> bool:
-        """Whether all acts that have a rule for the entity are allowed, and it is seen.
+        """Whether all acts with a rule for the entity are allowed, and it is visible.
 
-        What lies in another metalake is no business of the service.
+        Entities in another metalake are outside the service.
         """
         if self.state.system.spelling.parts(entity)[0] != self.naming.metalake:
             return False
@@ -101,7 +101,7 @@ class ServiceWorld:
         )
 
     def sees(self, user: str, level: Level, entity: Entity) -> bool:
-        """Whether the entity and what it lies in is seen."""
+        """Whether the entity and its containers are visible."""
         path, at = self.service.path(level), entity
         for one in reversed(path):
             acts = [act for act in one.any if self.has_rule(act, at.type)]
@@ -114,7 +114,7 @@ class ServiceWorld:
 
 
 def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
-    """The world of that seed, with one service of the type, and so many filters and masks."""
+    """The world of the seed, with one service of the type, and `limits` filters and masks."""
     service, settings = ranger_service.load(type), {type: "on"}
     system, rng = load_system("gravitino", settings), random.Random(f"{type} {seed}")
     facts = make(system, seed, SIZE).facts
@@ -149,7 +149,7 @@ def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
 
 
 def _filled(facts: Facts, rng: random.Random, type: str) -> Facts:
-    """With members in every schema, grants on them, and users who get as far as these."""
+    """Adds members to every schema, grants on them, and users who can access these."""
     metalakes = [row.entity for row in facts.entities if row.entity.type == "metalake"]
     entities = list(facts.entities)
     if not metalakes:
@@ -179,7 +179,7 @@ def _filled(facts: Facts, rng: random.Random, type: str) -> Facts:
 
 
 def _limited(facts: Facts, rng: random.Random, limits: int) -> Facts:
-    """With columns of some tables, and filters and masks on both, also by wildcards."""
+    """Adds columns to some tables, and filters and masks on both, also by wildcards."""
     tables = [row.entity for row in facts.entities if row.entity.type == "table"]
     columns = [
         EntityRow(Entity("column", f"{table.name}.{name}"), table)
@@ -230,7 +230,7 @@ Located = tuple[Entity, Sequence[str]]
 def _placed(
     rng: random.Random, state: RealmState, stored: Mapping[tuple[str, ...], Entity]
 ) -> tuple[dict[str, tuple[Entity, ...]], list[Located]]:
-    """Places of the filesets, some of them in one another, of tables, and of one beside all."""
+    """Locations of filesets, some of them nested, of tables, and one outside all of them."""
     filesets = sorted(one for one in stored.values() if one.type == "fileset")
     drawn: list[Located] = [
         (one, rng.sample([*FOLDERS, *FOLDERS, *ODD], rng.choice((1, 1, 2)))) for one in filesets

@@ -1,4 +1,4 @@
-"""Masks that show something, on columns whose types are stored, and what has to be seen of them."""
+"""Masks that show a value, on columns with stored types, and the expected values."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def with_columns(facts: Facts, table: Entity, types: Mapping[str, str]) -> Facts
 
 
 def carried_types(state: RealmState) -> Any:
-    """Says the types that the columns of a table carry."""
+    """A function that returns the types of a table's columns."""
     coded = state.matrix.snapshot.coded
 
     def types(table: Entity) -> Mapping[str, str]:
@@ -87,7 +87,7 @@ def carried_types(state: RealmState) -> Any:
 def shown(
     state: RealmState, service: RangerService, asked: Sequence[Request], table: Entity, column: str
 ) -> str:
-    """What is shown instead of the column, which some mask binds; `asked` is about it."""
+    """The expected expression for a masked column; `asked` are the requests for it."""
     masks = [one for each in asked for one in obligations(state.matrix, each, Effect.MASK)]
     known = {
         name: own
@@ -104,6 +104,6 @@ def shown(
 
 
 def said(answer: Mapping[str, Any]) -> str:
-    """What Ranger's engine says that is shown."""
+    """The expression that Ranger's engine returns."""
     mask = answer["mask"]
     return "NULL" if mask["type"] == "MASK_NULL" else str(mask["value"])

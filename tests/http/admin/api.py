@@ -82,7 +82,7 @@ class Api:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request to any path, without credentials by default; bytes are sent raw, others as JSON."""
+        """One request to any path, by default without credentials; bytes are sent unchanged."""
         content = {"content": body} if isinstance(body, bytes) else {"json": body}
         request = self._client.request(method, path, params=query, headers=headers, **content)
         reply = self._runner.run(request)

@@ -263,12 +263,12 @@ rule = "may(ask) @ parent"
 
 
 def system(text: str) -> System:
-    """The system that a model text declares."""
+    """The system that a model file declares."""
     return of_model(models.loads(text, "small.toml"))
 
 
 def binding(of: System, *, rows: str = "", values: str = "") -> System:
-    """The system, in which some types (`rows`, by blanks) have rows, and one values to mask."""
+    """The system, with the types that have rows (`rows`, space-separated) and one with masks."""
     types = {
         name: replace(declared, filtered=name in rows.split(), masked=name == values)
         for name, declared in of.model.types.items()
@@ -292,7 +292,7 @@ def world(
     users: Iterable[str] = (),
     statements: Iterable[Mapping[str, object]] = (),
 ) -> Facts:
-    """Facts, everything written as people write it; an owner may end in `=ownership`."""
+    """Facts, in users' notation; an owner may end in `=ownership`."""
     found = {of.entity(text): of.spelling.parent(of.entity(text)) for text in entities}
     for child, above in (placed or {}).items():
         found[of.entity(child)] = of.entity(above)
@@ -319,7 +319,7 @@ def world(
 
 
 def state(id: str, privileges: str, to: str, **more: object) -> dict[str, object]:
-    """A statement's table; privileges and actors are separated by spaces."""
+    """The table of a statement; privileges and actors are separated by spaces."""
     return {"id": id, "privileges": privileges.split(), "to": to.split(), **more}
 
 
@@ -331,13 +331,13 @@ def matrix(of: System, facts: Facts, now: float = 0.0) -> Matrix:
 def question(
     of: System, user: str, operation: str, on: str | None = None, now: float = 0.0
 ) -> Request:
-    """A plain request; `type:` is the question about a type alone."""
+    """A plain request; `type:` means a request about the type itself."""
     target = NO_RESOURCE if on is None else entity(of, on)
     return Request(of.principal(user), operation, target, now)
 
 
 def entity(of: System, text: str) -> Entity:
-    """The entity that `type:name` spells; `type:` is the type alone."""
+    """The entity `type:name`; `type:` means the type itself."""
     return Entity(text[:-1], "") if text.endswith(":") else of.entity(text)
 
 

@@ -1,1 +1,1 @@
-"""How many small faults of the kernel its tests notice: `make mutation`."""
+"""Measures how many small faults in the kernel its tests detect: `make mutation`."""

@@ -1,16 +1,17 @@
-"""Change the kernel in one place, see whether a test notices, and do so a few hundred times.
+"""Change the kernel in one place, check whether a test fails, and repeat a few hundred times.
 
     make mutation ARGS="--sample 300 --seed 1"
     make mutation ARGS="--survivors FILE --stages lines"
 
-A mutant meets the fixed tests that run its line, then all tests of kernel and models, then the
-agreement with the oracle. The first that fails has killed it; a trial that takes too long counts
-as killed, since a test run would not end. Survivors are shown with what they change.
+A mutant first runs the fixed tests that cover its line, then all tests of kernel and models, then
+the agreement with the oracle. The first failure kills it; a timeout counts as killed, because a
+test run would not end. Survivors are printed with their changes.
 
-Those listed in `equivalent.json`, with the reason, mean the same as the original and are left out
-of the score; they meet the first stage only, and one that it kills is no equivalent: it has to
-leave the list, and the exit code is 1. With `--survivors`, those in the file are tried again, and
-it then has those that survive now; a file that is not there yet comes from a drawn sample.
+Mutants in `equivalent.json`, listed with a reason, are equivalent to the original and not part of
+the score. They run only the first stage; if it kills one, that mutant is not equivalent: it must
+be removed from the list, and the exit code is 1. With `--survivors`, the mutants in the file are
+tried again, and the file then holds the current survivors; a missing file is created from a drawn
+sample.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import coverage
-import hypothesis  # noqa: F401 - every trial needs it: it is imported once, before they fork
+import hypothesis  # noqa: F401 - every trial needs it: imported once, before the trials fork
 import pytest
 
 from tests.mutation import survivors, trial
@@ -46,7 +47,7 @@ LineTests = Mapping[Path, Mapping[int, frozenset[str]]]
 
 @dataclass
 class Trial:
-    """A mutant on its way through the stages that are left."""
+    """A mutant and its remaining stages."""
 
     mutant: Mutant
     stages: list[str]
@@ -54,7 +55,7 @@ class Trial:
 
 
 def main() -> int:
-    """Print the score; fail where it is below the asked one."""
+    """Print the score; return 1 if it is below the required one."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutation", description=(__doc__ or "").partition("\n")[0]
     )
@@ -98,7 +99,7 @@ def main() -> int:
 
 
 def _report(ends: Mapping[Mutant, str], reasons: Mapping[str, str], at_least: float) -> int:
-    """Print what survived, and the score; return the exit code."""
+    """Print the survivors and the score; return the exit code."""
     survived = [mutant for mutant, end in ends.items() if end == SURVIVED]
     equivalent = [mutant for mutant in survived if mutant.name in reasons]
     killed = [m for m, end in ends.items() if end != SURVIVED and m.name in reasons]
@@ -130,7 +131,7 @@ def _unchanged(mutant: Mutant) -> Mutant:
 
 
 def _tests_by_line() -> LineTests:
-    """Return, by module and line, the names of the fixed tests that run it."""
+    """Return the names of the fixed tests that cover each line, by module and line."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "coverage"
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count())]
@@ -155,7 +156,7 @@ def _tests_by_line() -> LineTests:
 def _run_all(
     stages: Mapping[Mutant, Sequence[str]], tests: LineTests, workers: int
 ) -> dict[Mutant, str]:
-    """Take every mutant through its stages; return which one killed it, or `SURVIVED`."""
+    """Run every mutant through its stages; return the stage that killed it, or `SURVIVED`."""
     waiting = [Trial(mutant, [*names]) for mutant, names in reversed([*stages.items()])]
     running: dict[int, Trial] = {}
     ends: dict[Mutant, str] = {}
@@ -200,14 +201,14 @@ def _run(mutant: Mutant, stage: str, tests: LineTests) -> int:
         by_line = tests.get(mutant.path, {})
         span = range(mutant.line, mutant.end_line + 1)
         chosen = frozenset().union(*(by_line.get(line, frozenset()) for line in span))
-        # What runs when it is imported is run by all of them.
+        # A line that runs at import is covered by all of them.
         places = tuple(sorted({name.partition("::")[0] for name in chosen})) or places
     name = f"lakewarden.kernel.{mutant.path.stem}"
     return trial.run(name, mutant.path, mutant.source, places, chosen)
 
 
 def _is_killed(process: int, one: Trial) -> bool | None:
-    """Return whether the stage failed; nothing while it runs."""
+    """Return whether the stage failed; None while it runs."""
     ended, status = os.waitpid(process, os.WNOHANG)
     if ended:
         return os.waitstatus_to_exitcode(status) not in NOT_NOTICED

@@ -1,3 +1,3 @@
-"""The tool that draws the mutants has an environment of its own: nothing is to be imported here."""
+"""The tool that draws the mutants has its own environment, so nothing here may be imported."""
 
 collect_ignore_glob = ["*.py"]

@@ -32,5 +32,5 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What it changes, without a line number: code above it may come and go."""
+        """The change, without a line number, because code above it may change."""
         return f"{self.path.name}: " + " => ".join(line[1:].strip() for line in self.difference)

@@ -1,9 +1,9 @@
-"""Draw mutants of some modules, as JSON: what cosmic-ray's operators can change in them.
+"""Draw mutants of some modules, as JSON, by the operators of cosmic-ray.
 
     PYTHON mutants.py --sample 300 --seed 1 MODULE.py ...
 
-PYTHON has cosmic-ray and nothing of ours. What does not compile is no mutant, nor what changes
-annotations only.
+PYTHON has cosmic-ray and nothing of ours. Code that does not compile is not a mutant; neither are
+changes only to annotations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 
 class Place(NamedTuple):
-    """The n-th place in a module that an operator can change, and the lines it is on."""
+    """The n-th place in a module that an operator can change, and its lines."""
 
     module: str
     operator: str
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 def main() -> None:
-    """Print how many places there are, and the drawn mutants with their source."""
+    """Print the number of places, and the drawn mutants with their source."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sample", type=int, default=300, help="how many (0: every one)")
     parser.add_argument("--seed", type=int, default=1)
@@ -81,7 +81,7 @@ def _spans_of_annotations(text: str) -> list[tuple[tuple[int, int], tuple[int, i
 
 
 def _mutated(place: Place) -> str | None:
-    """Return the changed module; None where it does not compile or is the same code."""
+    """Return the changed module; None if it does not compile or is the same code."""
     text = Path(place.module).read_text()
     changed: str | None = mutate_code(text, get_operator(place.operator)(), place.occurrence)
     try:

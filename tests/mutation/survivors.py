@@ -1,4 +1,4 @@
-"""The mutants that survived, in a file from one run to the next."""
+"""The surviving mutants, in a file between runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.mutation.mutant import Mutant
 
 
 def save(path: Path, survivors: Iterable[Mutant]) -> None:
-    """Write what each of them changes, so that code around it may change in the meantime."""
+    """Write the change of each mutant without line numbers, so other code may change meanwhile."""
     path.write_text(json.dumps([_table(mutant) for mutant in survivors], indent=1) + "\n")
 
 
 def load(path: Path) -> list[Mutant]:
-    """Make the mutants of the file from today's modules, but for those whose lines are gone."""
+    """Create the mutants of the file from the current modules, except those with missing lines."""
     return [mutant for table in json.loads(path.read_text()) for mutant in _placed(**table)]
 
 
@@ -38,7 +38,7 @@ def _table(mutant: Mutant) -> dict[str, object]:
 def _placed(
     module: str, operator: str, line: int, before: Sequence[str], after: Sequence[str]
 ) -> Iterator[Mutant]:
-    """Yield the mutant at the nearest place that reads as it did; nothing where none does."""
+    """Yield the mutant at the nearest place with the same text; nothing if there is none."""
     lines = Path(module).read_text().splitlines(keepends=True)
     size = len(before)
     places = [at for at in range(len(lines)) if lines[at : at + size] == [*before]]

@@ -1,4 +1,4 @@
-"""One mutant before one set of tests, in a process that has not imported the project yet."""
+"""Runs one set of tests on one mutant, in a process that has not imported the project yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _MutatedLoader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds the mutated module before its file is found."""
+    """Finds the mutated module before the import system finds its file."""
 
     def __init__(self, name: str, path: Path, source: str) -> None:
         self._name = name
@@ -41,7 +41,7 @@ class _Finder:
 
 
 class _Choice:
-    """Keeps the named tests, or all when none is named."""
+    """Selects the named tests, or all if none is named."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
@@ -58,9 +58,9 @@ def run(name: str, path: Path, source: str, tests: Sequence[str], chosen: frozen
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    # By itself pytest would import a file with doctests past the finder, unchanged.
+    # By default, pytest would import a file with doctests past the finder, unchanged.
     import_module(name)
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not nightly"]
-    # Imported before it forked.
+    # Imported before the fork.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*options, *tests], plugins=[_Choice(chosen)]))

@@ -1,1 +1,1 @@
-"""The literal evaluator that every other one is compared with."""
+"""The literal evaluator with which all others are compared."""

@@ -1,6 +1,6 @@
-"""The definition of meaning: what a set of stored rows answers, said as literally as can be.
+"""The definition of the semantics: the answers of a set of stored rows, expressed literally.
 
-A reviewer holds this file beside the source documents. It reads stored rows and the model's
+A reviewer compares this file with the source documents. It reads stored rows and the model's
 declarations, nothing compiled. The compiled kernel must agree with it on every world.
 """
 
@@ -32,18 +32,18 @@ class Oracle:
     def __init__(self, facts: Facts, model: Model, spelling: Spelling) -> None:
         self.facts, self.model, self.spelling = facts, model, spelling
         self.stored = {row.entity: row.parent for row in facts.entities}
-        # Nothing is known about what is not stored itself, whatever rows there are.
+        # Rows about an entity that is not stored have no effect.
         self.owners = [row for row in facts.owners if row.entity in self.stored]
         self.attributes = [row for row in facts.attributes if row.entity in self.stored]
         self.relations = [row for row in facts.relations if row.source in self.stored]
-        rows = facts.memberships  # not followed from who is, in whatever way, a member of itself
+        rows = facts.memberships  # without the ancestors of principals that contain themselves
         up = {m: set().union(*islice(_levels({m}, rows), 1, len(rows) + 1)) for m, _ in rows}
         self.memberships = [row for row in rows if row.member not in up[row.member]]
         self.statements = (*facts.statements, *self._implied())
-        self.speaking = cache(self._speaking)  # asked again for everybody who asks
+        self.speaking = cache(self._speaking)  # cached: requested again for every user
 
     def check(self, request: Request) -> bool:
-        """Whether the request is allowed; raises `Unknown` for what the model has not."""
+        """Whether the request is allowed; raises `Unknown` for undeclared names."""
         name, target, roles = request.operation, request.target, request.roles
         operation = self.model.operations.get(name)
         alone = rules.Holds(name if operation else self.model.privilege(name).name)
@@ -55,7 +55,7 @@ class Oracle:
         return _Question(self, request, acts).meets(rule, target)
 
     def listing(self, request: Request, within: Entity | None = None) -> frozenset[Entity]:
-        """The stored entities, below `within` if it is given, on which the request is allowed."""
+        """The stored entities, below `within` if given, on which the request is allowed."""
         operation = self.model.operations.get(request.operation)
         inside = [e for e in self.stored if within in (None, *self.ancestors(e))]
         asked = [e for e in inside if operation is None or operation.rule_or_none(e.type)]
@@ -67,12 +67,12 @@ class Oracle:
         return frozenset(u for u in users if self.check(replace(request, principal=u)))
 
     def obligations(self, request: Request, effect: Effect) -> frozenset[str]:
-        """The ids of the filters, or the masks, that bind whoever asks on the target."""
+        """The ids of the filters, or the masks, that bind the user on the target."""
         acts, e = self.acts_as(request.principal, request.groups), request.target
         roles = request.roles
         awake = {p for p in acts if p.kind != people.ROLE or roles is None or p in roles}
         asked = _Question(self, request, acts)
-        owned = self._nearest(e, "owned") or NO_RESOURCE  # of a column, its table
+        owned = self._nearest(e, "owned") or NO_RESOURCE  # for a column, its table
 
         def binds(s: Statement) -> bool:
             spared = replace(s, principals=s.exceptions, owners=s.except_owners)
@@ -84,7 +84,7 @@ class Oracle:
             if at != e and at not in self.stored:
                 return s.scope == said.On(at)
             if at != e and self._nearest(e, "filtered") in self.stored:
-                return False  # of two that are stored each is itself
+                return False  # if both are stored, each is only itself
             return self.contains(self._limiting(s.scope), Reach.BELOW, at)
 
         found = (s for s in self.statements if s.effect is effect and s.applies(request.now))
@@ -93,39 +93,39 @@ class Oracle:
         return frozenset(s.id for s in reached if binds(s))
 
     def _with_the_name(self, e: Entity) -> list[Entity]:
-        """What else has rows, and the name of what has them here: a view of a table's name."""
+        """The entities of other types with rows and the same name: a view with a table's name."""
         rows, types = self._nearest(e, "filtered"), self.model.types
         if rows is None:
             return []
         return [Entity(t, rows.name) for t in types if types[t].filtered and t != rows.type]
 
     def _nearest(self, e: Entity, flag: str) -> Entity | None:
-        """`e` itself or its nearest ancestor of a type with the flag."""
+        """`e` itself, or its nearest ancestor of a type with the flag."""
         types = self.model.types
         chain = (a for a in (e, *self.ancestors(e)) if a.type in types)
         return next((a for a in chain if getattr(types[a.type], flag)), None)
 
     def _limiting(self, scope: said.Scope) -> said.Scope:
-        """By the fields by which filters and masks choose."""
+        """The scope by the fields that filters and masks use."""
         if not isinstance(scope, said.Where):
             return scope
         named = ((c, self.model.field_of(c.field).limits) for c in scope.criteria)
         return said.Where(tuple(replace(c, field=name or c.field) for c, name in named))
 
     def acts_as(self, asker: Principal, groups: Iterable[Principal] = ()) -> frozenset[Principal]:
-        """Everything the asker acts as, through memberships that follow on one another."""
+        """All principals that the user acts as, through transitive memberships."""
         acts = {asker, *groups} | ({people.ALL_USERS} if asker.kind == people.USER else set())
         acts |= set().union(*_levels(acts, self.memberships))
         acts |= {people.ANY_GROUP} if any(p.kind == people.GROUP for p in acts) else set()
         return frozenset().union(*_levels(acts, self.memberships))
 
     def as_principal(self, e: Entity) -> Principal | None:
-        """The user, group or role that the entity also is."""
+        """The user, group or role that is the same as the entity."""
         found = self.model.principal_kind(e) if e.name else None
         return None if found is None else Principal(*found)
 
     def ancestors(self, e: Entity) -> tuple[Entity, ...]:
-        """All above, nearest first, as stored or else spelled; nothing of what lies in itself."""
+        """All ancestors, nearest first, as stored or as spelled; empty if `e` lies in itself."""
         found: list[Entity] = []
         at: Entity | None = e
         while at is not None and at not in found:
@@ -135,22 +135,22 @@ class Oracle:
         return tuple(found[1 : None if at is None else found.index(at) + 1])
 
     def nearest(self, e: Entity, type: str) -> Entity | None:
-        """`e` itself or its nearest ancestor of the type."""
+        """`e` itself, or its nearest ancestor of the type."""
         return next((a for a in (e, *self.ancestors(e)) if a.type == type), None)
 
     def stands(self, e: Entity) -> bool:
-        """Whether the entity is judged at all: it is stored, or any name of its type is."""
+        """Whether the entity is evaluated at all: it is stored, or its type is open."""
         known = e == NO_RESOURCE or e in self.stored or self.model.judged(e.type)
         return known and len(self.ancestors(e)) <= MOST_LEVELS
 
     def _implied(self) -> Iterator[Statement]:
-        """To be a member of a container is a privilege on it that nobody has to grant."""
+        """Membership in a container is a privilege on it that needs no grant."""
         for e in (e for e in self.stored if e.type in self.model.membership_types):
             members = frozenset({people.members_of(e.name)})
             yield Statement("", Effect.ALLOW, frozenset({MEMBER}), said.On(e), members)
 
     def _speaking(self, effect: Effect, privilege: str, e: Entity, now: float) -> list[Statement]:
-        """The statements in force that allow, or deny, the privilege on `e`."""
+        """The statements in force that allow or deny the privilege on `e`."""
         declared = self.model.privilege(privilege)
         wanted = {declared.name, *(declared.implied_by if effect is Effect.ALLOW else ())}
         found = [s for s in self.statements if s.effect is effect and s.applies(now)]
@@ -172,23 +172,23 @@ class Oracle:
                 return fits or (reach is Reach.ABOVE and self._lies_above(e, type, patterns))
 
     def _fits(self, e: Entity, type: str, patterns: tuple[str, ...]) -> bool:
-        """Of the type, with as many parts, each of the form of its pattern."""
+        """Whether `e` has the type and as many parts, each matching its pattern."""
         parts = self.spelling.parts(e) if e.type == type and e.name else ()
         return len(parts) == len(patterns) and all(map(matches, patterns, parts))
 
     def _lies_above(self, e: Entity, type: str, patterns: tuple[str, ...]) -> bool:
-        """Of a type above the pattern's, its parts of the form of the first patterns."""
+        """Whether `e` has a type above the pattern's, and its parts match the first patterns."""
         types = above(self.model.types, type) - {type}
         parts = self.spelling.parts(e) if e.type in types and e.name else ()
         return 0 < len(parts) <= len(patterns) and all(map(matches, patterns, parts))
 
     def meets(self, e: Entity, criteria: Iterable[said.Criterion]) -> bool:
-        """Whether every criterion holds on what its field resolves to; on nothing, none does."""
+        """Whether every criterion holds for its field's values; without values, none holds."""
         held = (_holds(c, self.values(self.model.field_of(c.field), e)) for c in criteria)
         return e != NO_RESOURCE and all(held)
 
     def values(self, field: Field, e: Entity) -> set[str]:
-        """What the field resolves to for `e`: the first origin that has anything, and itself."""
+        """The values of the field for `e`: the first origin with any value, and `e` itself."""
         resolved = (set(self._resolved(origin, field, e)) for origin in field.origin)
         itself = {e.name, *self._up(field, e)} if e.type in field.itself and e.name else set()
         first = set().union(*resolved) if field.every else next(filter(None, resolved), set())
@@ -202,7 +202,7 @@ class Oracle:
                 return {e.type if origin == "type" else e.name} - {""}
             case "owners":
                 return {row.owner.name for row in self.owners if row.entity == e}
-            case "groups":  # those that a user is in directly
+            case "groups":  # the user's direct groups
                 rows = (r for r in self.facts.memberships if r.member == self.as_principal(e))
                 both = (people.USER, people.GROUP)
                 return {of.name for member, of in rows if (member.kind, of.kind) == both}
@@ -216,13 +216,13 @@ class Oracle:
                 return {name for t in targets for name in (t.name, *self._up(field, t))}
 
     def _up(self, field: Field, e: Entity) -> list[str]:
-        """The names of the ancestors, as long as these are of the types that the field names."""
+        """The names of the ancestors, while they are of the types that the field names."""
         return [a.name for a in takewhile(lambda a: a.type in field.up, self.ancestors(e))]
 
 
 @dataclass
 class _Question:
-    """One request, everything that the asker acts as, and what a rule comes to for it."""
+    """One request, the principals that the user acts as, and the evaluation of a rule."""
 
     world: Oracle
     request: Request
@@ -263,7 +263,7 @@ class _Question:
                 return any((v in named) == (operator != "!=") for v in self._values(name, e))
 
     def _holds(self, privilege: str, e: Entity) -> bool:
-        """Allowed and not denied; or one of those that all have on what they are themselves."""
+        """Allowed and not denied; or a privilege that everybody has on their own entity."""
         asker = self.request.principal
         own = asker.kind == people.USER and self.world.as_principal(e) == asker
         if own and privilege in self.world.model.self_privileges:
@@ -272,12 +272,12 @@ class _Question:
         return not self._denied(privilege, e) and any(self._opens(s, e) for s in allowing)
 
     def _denied(self, privilege: str, e: Entity) -> bool:
-        """A DENY counts for everything that the asker acts as, active or not."""
+        """A DENY applies to all principals that the user acts as, active or not."""
         denying = self.world.speaking(Effect.DENY, privilege, e, self.request.now)
         return any(self.names(s, self.acts, e) for s in denying)
 
     def _opens(self, s: Statement, e: Entity) -> bool:
-        """An ALLOW opens for active roles only, and for all sub-resources or for none."""
+        """An ALLOW applies only to active roles, and to all sub-resources or none."""
         active = self.request.roles
         acts = {p for p in self.acts if p.kind != people.ROLE or active is None or p in active}
         return self.names(s, acts, e) and all(
@@ -286,7 +286,7 @@ class _Question:
         )
 
     def names(self, s: Statement, acts: Iterable[Principal], e: Entity) -> bool:
-        """By a principal, or as an owner of `e` with one of the types of ownership, if any."""
+        """Whether `s` names a principal, or owners of `e`, optionally with a type of ownership."""
         return not s.principals.isdisjoint(acts) or any(
             s.owners.types is None or row.ownership in s.owners.types - {""}
             for row in self.world.owners
@@ -294,7 +294,7 @@ class _Question:
         )
 
     def _meets_at(self, x: Entity | None, inner: rules.Node) -> bool:
-        """Whether `inner` is met there: not where there is nothing, or nothing to be judged."""
+        """Whether `inner` is met there; false if there is no entity, or it is not evaluated."""
         return x is not None and self.world.stands(x) and self.meets(inner, x)
 
     def _selected(self, selector: str, e: Entity) -> Entity | None:
@@ -309,12 +309,12 @@ class _Question:
             return self.world.ancestors(e)
         if source.startswith(rules.REQUEST):
             return self.request.lists.get(source.removeprefix(rules.REQUEST), ())
-        over = self.world.model.relations[source].within  # a table in the place of its column
+        over = self.world.model.relations[source].within  # a table instead of its column
         rows = (r for r in self.world.relations if (r.kind, r.source) == (source, e))
         return [self.world.nearest(t, over.get(t.type, t.type)) for _, _, t in rows]
 
     def _values(self, name: str, e: Entity) -> list[Scalar]:
-        """The attribute as it was sent, where that counts, else as it is stored; or nothing."""
+        """The attribute as sent, if the request may set it, or else as stored; or nothing."""
         declared, sent = self.world.model.attributes[name], self.request.attributes
         kinds = (int, float) if declared.type is float else (declared.type,)
         if declared.source is not Source.STORED and type(sent.get(name)) in kinds:
@@ -328,7 +328,7 @@ class _Question:
 
 
 def _levels(level: Set[Principal], rows: Iterable[MembershipRow]) -> Iterator[Set[Principal]]:
-    """The level itself, what it is a member of, and so on; without an end on a cycle."""
+    """The level itself, then its containing principals, and so on; infinite on a cycle."""
     while level:
         yield level
         level = {row.of for row in rows if row.member in level}
@@ -341,7 +341,7 @@ def _holds(criterion: said.Criterion, found: set[str]) -> bool:
 
 
 def _read(text: str, type: type) -> list[Scalar]:
-    """A stored text as a value of the type; nothing when it is none."""
+    """A stored text as a value of the type; empty if it is not one."""
     try:
         return [{"true": True, "false": False}[text] if type is bool else type(text)]
     except (KeyError, ValueError):

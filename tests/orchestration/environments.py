@@ -1,4 +1,4 @@
-"""Environments of their own for programs that pin other versions than the project."""
+"""Separate environments for programs that pin other versions than the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INSTALL = ROOT / "scripts" / "client-environment.sh"
 
 
 def environment(name: str, version: str, requirement: str, *more: str) -> str:
-    """The Python of an environment with these packages; skips where it cannot be installed."""
+    """The Python of an environment with these packages; skips the test on a failed installation."""
     made = subprocess.run(
         ["sh", str(INSTALL), name, version, requirement, *more],
         env={**os.environ, "PYTHON": sys.executable},

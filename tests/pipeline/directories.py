@@ -19,7 +19,7 @@ Cells = Sequence[str | None]
 
 
 def write_table(folder: Path, table: str, rows: Sequence[Cells], files: int = 1) -> None:
-    """The rows in a number of files."""
+    """Writes the rows in `files` files."""
     schema = arrow_schema(table)
     folder.mkdir(parents=True, exist_ok=True)
     size = -(-len(rows) // files) or 1
@@ -39,7 +39,7 @@ def write_directory(
     settings: Mapping[str, str] | None = None,
     deleted: Sequence[str] = (),
 ) -> Manifest:
-    """A directory with one version that holds these rows."""
+    """A directory with one version that contains these rows."""
     version = path / VERSIONS / "1"
     for name in COLUMNS:
         write_table(version / name, name, tables.get(name, ()))
@@ -61,5 +61,5 @@ def write_directory(
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Makes `manifest` the one that counts."""
+    """Publishes `manifest` as the current one."""
     (path / MANIFEST).write_text(manifest.text(), "utf-8")

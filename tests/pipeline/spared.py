@@ -1,4 +1,4 @@
-"""Small inputs are spared Spark: a session that fails a test when it is started all the same."""
+"""Small inputs need no Spark: a session that fails a test if it is started anyway."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STARTS = "lakewarden.pipeline.session.spark_session"
-"""What the verbs start a session with."""
+"""The function with which the verbs start a session."""
 
 
 def session() -> SparkSession:
-    """One that is never there."""
+    """A session that is never started."""
     return cast("SparkSession", Deferred(_not_to_be_started, is_here=True))
 
 
 def spare(patch: pytest.MonkeyPatch) -> None:
-    """From now on no verb may start a session."""
+    """Fails a test if a verb starts a session."""
     patch.setattr(_STARTS, _not_to_be_started)
 
 
 def spare_nothing(patch: pytest.MonkeyPatch) -> None:
-    """From now on Spark does all there is to do, however little it is."""
+    """Makes Spark do all work, even for small inputs."""
     patch.setattr(local_mode, "ROWS", -1)
     patch.setattr(local_mode, "BYTES", -1)
 

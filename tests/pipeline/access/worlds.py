@@ -1,4 +1,4 @@
-"""Worlds as exports that no Spark has made, their access reports, and what the kernel decides."""
+"""Worlds as exports made without Spark, their access reports, and the kernel's decisions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from lakewarden.testing.worlds import World
 from tests.pipeline.export.asked import unrolled
 
 NOTHING: Any = Deferred(lambda: None, is_here=True)  # type: ignore[arg-type,return-value]
-"""No Spark: whatever is asked of it fails."""
+"""A session without Spark: any use fails."""
 
 Pair = tuple[str, str, str]
 """An access level, an asset and a user."""
 
 
 def export(out: Path, world: World, snapshot: Snapshot) -> None:
-    """The folder that `pipeline export` writes of a world; written again: its next version."""
+    """The folder of `pipeline export` for a world; a repeated call adds the next version."""
     tables = {**unrolled(world, snapshot), **_of_entities(snapshot)}
     model = world.system.model
     facts = {
@@ -103,7 +103,7 @@ def rows(out: Path, result: Result, table: str) -> list[dict[str, Any]]:
 
 
 def decided(matrix: Matrix) -> set[Pair]:
-    """Every user of every asset, by access level, as the kernel decides one by one."""
+    """Every user with access to each asset, by access level, by single decisions of the kernel."""
     snapshot = matrix.snapshot
     model, tree, memberships = snapshot.model, snapshot.coded.tree, snapshot.coded.memberships
     users = [

@@ -1,4 +1,4 @@
-"""The cluster, and what the jobs write on this machine alone, each made once."""
+"""The cluster, and the jobs' results on this machine alone, each created once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.pipeline.cluster.runs import Job
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """An ingested directory, and the folder that has what jobs made of it locally."""
+    """An ingested directory, and the folder with the jobs' local results."""
 
     lake: Path
     made: Path
@@ -39,14 +39,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def connect(cluster: Cluster) -> Iterator[str]:
-    """The address of a Connect server on the cluster, whose cores it keeps until the end."""
+    """The address of a Connect server on the cluster; it holds its cores until the end."""
     with cluster.connect() as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
-    """The index that is made without any cluster."""
+    """The index, made without a cluster."""
     folder = tmp_path_factory.mktemp("local")
     lake = folder / runs.LAKE
     runs.write_lake(lake)
@@ -56,7 +56,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
 
 @pytest.fixture(scope="session")
 def reviewed(local: Local) -> Local:
-    """The same, with the review of it."""
+    """The same, with its review."""
     (review,) = (job for job in runs.JOBS if job not in runs.INDEX)
     assert launch.run(runs.commands(local.made, local.lake, (review,))) == 0
     return local
@@ -70,7 +70,7 @@ def reviewed(local: Local) -> Local:
 def seldom(
     request: pytest.FixtureRequest, local: Local, tmp_path_factory: pytest.TempPathFactory
 ) -> Seldom:
-    """Jobs that are tried more seldom, and what they make without any cluster."""
+    """Less frequently tested jobs, and their results without a cluster."""
     jobs: tuple[Job, ...] = request.param
     folder = tmp_path_factory.mktemp("seldom")
     runs.ready(folder, local.lake, jobs)
@@ -80,5 +80,5 @@ def seldom(
 
 @pytest.fixture(scope="session")
 def undisturbed(local: Local) -> Undisturbed:
-    """What a run that nobody kills makes of the directory."""
+    """The result of an undisturbed run on the directory."""
     return killing.undisturbed(local.lake, local.made / "index")

@@ -1,20 +1,20 @@
-"""A worker or the driver is killed in the midst of a job; what comes of it is as if nothing had.
+"""Kills a worker or the driver in the middle of a job; the result must be as if undisturbed.
 
     python -m tests.pipeline.cluster.killing --trials 20
 
-A trial makes an access index on a cluster of its own processes. At a random moment, anywhere in
-the stages of the job or while its version is published, it kills
+A trial makes an access index on its own cluster. At a random time, in any stage of the job or
+during the publication of its version, it kills
 
-    worker    one of the two, with its executor; it is started again. In one half of the trials the
-              job is submitted, in the other it is a Connect client's
-    driver    the process that was submitted
-    both      the driver, and in the run after it a worker
-    client    the client of a Connect server, which goes on with what it was doing
+    worker    one of the two, with its executor; it is restarted. In half of the trials the job is
+              submitted, in the other half a Connect client runs it
+    driver    the submitted process
+    both      the driver, and in the following run a worker
+    client    the client of a Connect server, which continues its work
 
-and runs the job again if it did not end well. Then the tables have the digests of a run that
-nobody disturbed, nothing else is left, and what was finished was not done again. If the job was
-over before anything was killed, the trial does not count. Prints each trial and every fault; the
-exit code is 1 if there was one.
+and runs the job again if it failed. Then the tables must have the digests of an undisturbed run,
+no other files may remain, and completed stages must not have run again. If the job was over before
+anything was killed, the trial does not count. Prints each trial and every fault; the exit code is
+1 if there was one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KINDS: Final = {
     "both": (SUBMIT,),
     "client": (CONNECT,),
 }
-"""What is killed, and how the jobs of its trials are run."""
+"""The killed process, and the ways to run the jobs of the trials."""
 _PUBLISH: Final = "publish"
 _DONE: Final = ".done.json"
 _NEW: Final = ".new"
@@ -59,7 +59,7 @@ Kill = Callable[[Process], None]
 
 
 class Undisturbed(NamedTuple):
-    """What a run that nobody kills makes of a directory, and the seconds that its stages take."""
+    """The result of an undisturbed run on a directory, and its stages' durations in seconds."""
 
     lake: Path
     manifest: Manifest
@@ -67,11 +67,11 @@ class Undisturbed(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What came of one: when something was killed, and what was wrong in the end.
+    """The result of a trial: when something was killed, and the faults in the end.
 
-    `early` says that the run was over before anything was killed. `code` is the exit code of the
-    run that was disturbed; `finished` are the stages that it had behind it, if it did not end
-    well; `last` is the run that came to the end.
+    `early`: the run was over before anything was killed. `code` is the exit code of the disturbed
+    run; `finished` are the stages that it had completed, if it failed; `last` is the run that
+    completed.
     """
 
     stage: str
@@ -84,12 +84,12 @@ class Trial(NamedTuple):
 
 
 def undisturbed(lake: Path, index: Path) -> Undisturbed:
-    """An index that was made of the directory."""
+    """The index of the directory."""
     return Undisturbed(lake, read_manifest(index, KIND), paced(index))
 
 
 def paced(index: Path) -> dict[str, float]:
-    """The seconds that the stages of a run took, and its end: until the version counted."""
+    """The durations of the stages of a run in seconds, including the end: until publication."""
     matched = folder_of(index, read_manifest(index, KIND)) / MATCHES
     begun = max(file.stat().st_mtime for file in matched.iterdir())
     publish = (index / MANIFEST).stat().st_mtime - begun
@@ -98,9 +98,9 @@ def paced(index: Path) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """Trials of one kind: what starts the job, so that it writes below a folder, and what dies.
+    """Trials of one kind: the start of the job, writing below a folder, and the killed process.
 
-    `later` is what dies in the run after the one that was disturbed, if anything does.
+    `later` is the process killed in the run after the disturbed one, if any.
     """
 
     good: Undisturbed
@@ -109,11 +109,11 @@ class Trials:
     later: Kill | None = None
 
     def one(self, folder: Path, rng: random.Random) -> Trial:
-        """One trial, in a folder of its own, at a random moment."""
+        """One trial, in its own folder, at a random time."""
         return self.at(folder, *_moment(self.good.seconds, rng), rng)
 
     def at(self, folder: Path, stage: str, after: float, rng: random.Random) -> Trial:
-        """One trial, in a folder of its own, so many seconds after the stage begins."""
+        """One trial, in its own folder, `after` seconds into the stage."""
         out = folder / KIND
         run = self.start(folder)
         early, code = _disturbed(run, out, stage, after, self.kill)
@@ -151,7 +151,7 @@ class Trials:
 
 
 def _moment(seconds: Mapping[str, float], rng: random.Random) -> tuple[str, float]:
-    """A stage, and how long after its beginning: any moment of all stages is as likely."""
+    """A stage, and a time after its beginning: drawn evenly over all stages."""
     left = rng.uniform(0, sum(seconds.values()))
     for stage, length in seconds.items():
         if left <= length:
@@ -161,7 +161,7 @@ def _moment(seconds: Mapping[str, float], rng: random.Random) -> tuple[str, floa
 
 
 def _disturbed(run: Process, out: Path, stage: str, after: float, kill: Kill) -> tuple[bool, int]:
-    """Kills something so long after a stage began; whether it was too late, and the exit code."""
+    """Kills something `after` seconds into a stage; whether it was too late, and the exit code."""
     try:
         _wait_for(out, stage, run)
         with suppress(subprocess.TimeoutExpired):
@@ -174,7 +174,7 @@ def _disturbed(run: Process, out: Path, stage: str, after: float, kill: Kill) ->
 
 
 def _wait_for(out: Path, stage: str, run: Process) -> None:
-    """Waits until a run that has just been started begins with a stage, or is over."""
+    """Waits until a run that was just started begins a stage, or is over."""
     sign = f".work/*/{stage}.*"
     if stage == _PUBLISH:
         sign = _NEW if "match" in _finished(out) else f".work/*/match{_DONE}"
@@ -187,7 +187,7 @@ def _wait_for(out: Path, stage: str, run: Process) -> None:
 
 
 def _times(out: Path, sign: str) -> set[tuple[Path, int]]:
-    """What there is of a pattern; what is made anew is another thing."""
+    """The files of a pattern with their times; a recreated file counts as a new one."""
     found = set()
     for path in out.glob(sign):
         with suppress(FileNotFoundError):
@@ -211,7 +211,7 @@ def connecting(address: str, lake: Path, jobs: tuple[Job, ...] = runs.INDEX) -> 
 
 
 def worker_of(cluster: Cluster, rng: random.Random) -> Kill:
-    """A worker is lost and comes back."""
+    """Kills a worker and restarts it."""
 
     def kill(_: Process) -> None:
         number = rng.randrange(WORKERS)
@@ -239,7 +239,7 @@ def of_kind(
 def trials(
     kind: str, count: int, cluster: Cluster, good: Undisturbed, rng: random.Random, place: Path
 ) -> int:
-    """Makes trials of a kind, prints what came of each, and returns how many had a fault."""
+    """Runs trials of a kind, prints each result, and returns the number of trials with a fault."""
     ways, bad = KINDS[kind], 0
     for place_of, way in enumerate(ways):
         with of_kind(kind, way, cluster, good, rng) as known:
@@ -263,7 +263,7 @@ def _trials(name: str, count: int, known: Trials, rng: random.Random, place: Pat
         print(f"{name} {done}: {one.stage} + {one.after:.1f} s, {came}, {took}", flush=True)
         for fault in one.faults:
             print(f"    {fault}", flush=True)
-        if not one.faults:  # no stage takes longer than it took so far: soon all is warm
+        if not one.faults:  # no stage takes longer than before: soon everything is warm
             seconds = paced(folder / KIND)
             pace = {
                 stage: min(pace.get(stage, length), length) for stage, length in seconds.items()
@@ -273,7 +273,7 @@ def _trials(name: str, count: int, known: Trials, rng: random.Random, place: Pat
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the trials; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=20, help="of each kind")

@@ -1,9 +1,9 @@
-"""The `lakewarden` command for `spark-submit`, with blocks so small that there are many tasks.
+"""The `lakewarden` command for `spark-submit`, with blocks small enough for many tasks.
 
     launch.py pipeline index LAKE --out INDEX then pipeline review INDEX --out REVIEW
 
-Several commands run one after the other in one session. Each says on standard error on which
-master it runs.
+Several commands run in sequence in one session. Each reports on standard error the master on which
+it runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _telling(name: str, *place: Any) -> SparkSession:
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs the commands; the exit code is that of the first that does not end well, else 0."""
+    """Runs the commands; returns the exit code of the first that fails, or 0."""
     commands = [list(own) for is_then, own in groupby(words, THEN.__eq__) if not is_then]
     if len(commands) > 1 and "--remote" not in words:
         spark_session("lakewarden")

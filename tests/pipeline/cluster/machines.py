@@ -1,4 +1,4 @@
-"""A real Spark cluster of several processes on this machine only, and a Connect server on it."""
+"""A real Spark cluster of several processes, only on this machine, and a Connect server on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DEFAULTS = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.memory": "600m",
     "spark.executor.memory": "500m",
-    # Compiling a query takes longer than any query here: what is tested has few rows.
+    # Compiling a query takes longer than any query here: the tests have few rows.
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -49,11 +49,11 @@ PYTHONPATH="$PYTHONPATH:{libraries}" exec {python} -S "$@"
 
 
 class NotStarted(Exception):
-    """A process of the cluster ended, or did not get ready in time; says what it logged."""
+    """A process of the cluster ended, or was not ready in time; the message contains its log."""
 
 
 class Application(NamedTuple):
-    """What the master says of one: its name, and the workers that got an executor of it."""
+    """The master's record of an application: its name, and the workers with an executor of it."""
 
     name: str
     workers: tuple[str, ...]
@@ -61,7 +61,7 @@ class Application(NamedTuple):
 
 @dataclass
 class Process:
-    """A process that leads a group of its own, so that all it starts goes with it."""
+    """A process that leads its own group, so all its children end with it."""
 
     log: Path
     process: subprocess.Popen[bytes]
@@ -70,7 +70,7 @@ class Process:
     def started(
         cls, words: list[str], log: Path, environment: dict[str, str], out: Path | None = None
     ) -> Process:
-        """Runs a command; standard output goes to `out`, all else to `log`."""
+        """Runs a command; standard output goes to `out`, everything else to `log`."""
         with log.open("ab") as errors, (out or log).open("ab") as output:
             process = subprocess.Popen(
                 words,
@@ -83,13 +83,13 @@ class Process:
         return cls(log, process)
 
     def kill(self) -> None:
-        """Ends it at once, with everything that it started."""
+        """Kills it and all its children."""
         if self.process.returncode is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
     def wait_for(self, ready: Callable[[str], object]) -> None:
-        """Waits until `ready` holds of what it logged."""
+        """Waits until `ready` is true for its log."""
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             if ready(self.text()):
@@ -98,13 +98,13 @@ class Process:
         raise NotStarted(f"{self.process.args!r} is not ready:\n{self.text()[-5000:]}")
 
     def text(self) -> str:
-        """What it logged."""
+        """Its log."""
         return self.log.read_text("utf-8", errors="replace")
 
 
 @dataclass
 class Cluster:
-    """A master and its workers, of one core each."""
+    """A master and its workers, with one core each."""
 
     folder: Path
     master: Process
@@ -113,7 +113,7 @@ class Cluster:
     workers: dict[int, Process] = field(default_factory=dict)
 
     def start_worker(self, number: int) -> None:
-        """Starts one, and waits until the master knows it."""
+        """Starts a worker, and waits until it is registered with the master."""
         known = self.master.text().count("Registering worker")
         words = ["org.apache.spark.deploy.worker.Worker", "--host", _LOOPBACK, "--webui-port", "0"]
         words += ["--cores", "1", "--memory", "700m"]
@@ -123,11 +123,11 @@ class Cluster:
         self.master.wait_for(lambda said: said.count("Registering worker") > known)
 
     def kill_worker(self, number: int) -> None:
-        """Ends one at once, with its executors and their Python."""
+        """Kills a worker, with its executors and their Python."""
         self.workers[number].kill()
 
     def applications(self) -> list[Application]:
-        """The applications that the master has seen, in order."""
+        """The applications that were registered with the master, in order."""
         said = self.master.text()
         names = re.findall(r"Registered app (.+) with ID (\S+)", said)
         placed = re.findall(r"Launching executor (\S+)/\d+ on worker (\S+)", said)
@@ -137,7 +137,7 @@ class Cluster:
         ]
 
     def configured(self) -> dict[str, str]:
-        """What surrounds a Spark that nobody submits to: its files set what the cluster wants."""
+        """The environment of a Spark that is not submitted: its files set the cluster's needs."""
         folder = self.folder / "defaults"
         folder.mkdir(exist_ok=True)
         shutil.copyfile(self.folder / _SETTINGS, folder / "spark-defaults.conf")
@@ -146,18 +146,18 @@ class Cluster:
 
     @contextmanager
     def connect(self) -> Iterator[str]:
-        """A Connect server whose jobs run on the cluster; yields its address."""
+        """A Connect server with jobs on the cluster; yields its address."""
         with self.connect_server() as (address, _):
             yield address
 
     @contextmanager
     def connect_server(self) -> Iterator[tuple[str, Process]]:
-        """As `connect`, with the process of the server."""
+        """Like `connect`, with the process of the server."""
         port = free_port()
         words = ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
         words += ["--conf", f"spark.connect.grpc.binding.port={port}"]
         words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-        # Spark gives the memory of a master to this server, too, where that is set.
+        # Spark also applies the memory setting of a master to this server.
         environment = {n: v for n, v in self.environment.items() if n != "SPARK_DAEMON_MEMORY"}
         server = Process.started(self.submit(*words), self.folder / "connect.log", environment)
         try:
@@ -173,10 +173,10 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, rehearsal: Sequence[str] = ()) -> Iterator[Cluster]:
-    """A cluster that is there with all its workers; its logs are in `folder`.
+    """A cluster with all its workers; its logs are in `folder`.
 
-    `rehearsal` is an application that is run first, by itself: what starts later takes the classes
-    that this one needed from an archive, which is sooner done. It is worth that for many runs.
+    `rehearsal` is an application that runs first, alone: later ones load the classes that it needed
+    from an archive, which is faster. It is worthwhile for many runs.
     """
     environment = _environment(folder)
     if rehearsal:
@@ -215,7 +215,7 @@ def _submit(folder: Path, *words: str) -> list[str]:
 
 
 def _write_settings(folder: Path, java: str) -> None:
-    """What every application on the cluster is set to, and the options of its Java."""
+    """The settings of every application on the cluster, and its Java options."""
     options = {f"spark.{part}.extraJavaOptions": java for part in ("driver", "executor")}
     lines = [f"{name} {value}\n" for name, value in {**_DEFAULTS, **options}.items()]
     (folder / _SETTINGS).write_text("".join(lines))
@@ -226,8 +226,8 @@ def _class(*words: str) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """What surrounds the cluster and the jobs that are submitted to it."""
-    nothing = folder / "conf"  # it is among what classes are loaded from: so nothing is in it
+    """The environment of the cluster and of jobs submitted to it."""
+    nothing = folder / "conf"  # it is on the class path, so it is empty
     nothing.mkdir(parents=True)
     _write_settings(folder, _QUICK_JAVA)
     java = ensure_java()
@@ -247,7 +247,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def unconfigured() -> dict[str, str]:
-    """The environment without what configures Spark."""
+    """The environment without variables that configure Spark."""
     names = ("SPARK_", "PYSPARK_", "JAVA_", "PYTHON")
     inherited = {n: v for n, v in os.environ.items() if not n.startswith(names) and n != "MASTER"}
     return inherited | {"PYTHONUNBUFFERED": "1"}

@@ -1,4 +1,4 @@
-"""What runs on the cluster: the jobs as commands, and a run of them in a process of its own."""
+"""Jobs for the cluster as commands, and their runs in a separate process."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.pipeline.stream.followed import write_followed
 
 LAUNCH: Final = str(Path(launch.__file__).resolve())
 LAKE: Final = "lake"
-"""The folder of the ingested directory that the jobs begin with."""
+"""The folder of the ingested directory that the jobs read first."""
 FOLLOWED: Final = "followed"
-"""The folder beside it with an index and the change feed that it is to follow."""
+"""The folder next to it, with an index and the change feed for it."""
 SECONDS: Final = 900
 
 
 class Job(NamedTuple):
     """A verb below `lakewarden pipeline`: the folder that it reads, and its options.
 
-    `onto` is the option for the folder that it writes, which is named after the verb.
+    `onto` is the option for the output folder, which is named after the verb.
     """
 
     verb: str
@@ -45,14 +45,14 @@ INDEX: Final = (Job("index", LAKE, ("--now", "1700000000")),)
 _ASKED: Final = ("--privileges", "VIEW_ENTITY_PAGE,EDIT_ENTITY_TAGS", "--operations", "none")
 JOBS: Final = (*INDEX, Job("review", "index", _ASKED))
 REVIEW: Final = (*INDEX, Job("review", "index"))
-"""A review of everything that can be asked."""
+"""A review of everything."""
 EXPORT: Final = (*INDEX, Job("export", "index"))
 STREAM: Final = (Job("stream", f"{FOLLOWED}/feed", ("--now", str(NOW)), "--index"),)
 _GIVEN: Final = (LAKE, FOLLOWED)
 
 
 def commands(folder: Path, lake: Path, jobs: tuple[Job, ...], *more: str) -> list[str]:
-    """The words that `launch` takes: each job writes below `folder` what is named after it."""
+    """The arguments of `launch`: each job writes below `folder`, to a folder named after it."""
     words: list[str] = []
     for job in jobs:
         source = (lake.parent if job.source.startswith(_GIVEN) else folder) / job.source
@@ -63,7 +63,7 @@ def commands(folder: Path, lake: Path, jobs: tuple[Job, ...], *more: str) -> lis
 
 
 def ready(folder: Path, lake: Path, jobs: tuple[Job, ...]) -> None:
-    """Puts into the folder what the jobs go on with, where it is not there yet."""
+    """Puts the jobs' inputs into the folder, if they are missing."""
     for job in jobs:
         if job.onto == "--index" and not (folder / job.verb).exists():
             if not (lake.parent / FOLLOWED).exists():
@@ -79,7 +79,7 @@ def submitted(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path)
 
 
 def submitted_whole(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
-    """As `submitted`; nobody has this package but for an archive as a wheel is one."""
+    """Like `submitted`, but this package is only available from an archive like a wheel."""
     archive = folder / "lakewarden.zip"
     root = Path(lakewarden.__file__).parent
     with zipfile.ZipFile(archive, "w") as wheel:
@@ -92,7 +92,7 @@ def submitted_whole(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder:
 
 
 def told(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
-    """One job, told the master's address by an option."""
+    """One job, with the master's address as an option."""
     words = [sys.executable, LAUNCH, *commands(folder, lake, jobs, "--master", cluster.address)]
     return Process.started(words, _log(folder), cluster.configured())
 
@@ -109,7 +109,7 @@ def _log(folder: Path) -> Path:
 
 
 def tables(folder: Path, jobs: tuple[Job, ...]) -> dict[str, Mapping[str, Any]]:
-    """By job, the rows and digests of the tables that it wrote."""
+    """The rows and digests of each job's tables."""
     found = {}
     for job in jobs:
         manifest = json.loads((folder / job.verb / MANIFEST).read_text("utf-8"))
@@ -118,19 +118,19 @@ def tables(folder: Path, jobs: tuple[Job, ...]) -> dict[str, Mapping[str, Any]]:
 
 
 def as_here(run: Process, folder: Path, made: Path, jobs: tuple[Job, ...]) -> None:
-    """Asserts that the run ends well, and wrote what the jobs made on this machine alone."""
+    """Asserts that the run succeeds, with the same results as the jobs on this machine alone."""
     assert ended(run) == 0, run.text()
     assert tables(folder, jobs) == tables(made, jobs)
 
 
 def masters(run: Process) -> set[str]:
-    """The masters that the jobs of a run said they ran on."""
+    """The masters that the jobs of a run reported."""
     lines, start = run.text().splitlines(), launch.RUNS_ON
     return {line.removeprefix(start) for line in lines if line.startswith(start)}
 
 
 def report(out: Path, kind: str) -> Mapping[str, Any]:
-    """What the run that made the newest version says of itself."""
+    """The report of the run that made the newest version."""
     folder = folder_of(out, read_manifest(out, kind))
     told: Mapping[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
     return told

@@ -1,4 +1,4 @@
-"""The difference of two sides, found by asking the kernel about everything, one by one."""
+"""The difference of two sides, by single decisions of the kernel on everything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.testing.world_draft import NOW
 
 
 class Fact(NamedTuple):
-    """Somebody is allowed something on an entity."""
+    """A user's permission on an entity."""
 
     user: Principal
     question: Question
@@ -23,7 +23,7 @@ class Fact(NamedTuple):
 
 
 def allowed(snapshot: Snapshot, users: Sequence[Principal], now: float = NOW) -> set[Fact]:
-    """Everything that `decide` allows to the users, by privileges and by operations."""
+    """All permissions of the users by `decide`, for privileges and operations."""
     matrix, tree, model = Matrix(snapshot), snapshot.coded.tree, snapshot.model
     found = set()
     for entity in (NO_RESOURCE, *(tree.entity(id) for id in tree.stored)):
@@ -39,6 +39,6 @@ def allowed(snapshot: Snapshot, users: Sequence[Principal], now: float = NOW) ->
 
 
 def split(before: set[Fact], after: set[Fact]) -> set[tuple[bool, Fact]]:
-    """What is gained (true) and lost."""
+    """The gained (true) and lost permissions."""
     gained: Iterable[tuple[bool, Fact]] = ((True, fact) for fact in after - before)
     return {*gained, *((False, fact) for fact in before - after)}

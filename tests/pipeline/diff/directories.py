@@ -1,4 +1,4 @@
-"""Random worlds as ingested directories, and what the kernel makes of these."""
+"""Random worlds as ingested directories, and their compiled form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.pipeline.directories import write_directory
 
 
 def write_facts(path: Path, system: System, facts: Facts) -> Path:
-    """The facts as a directory; its statements are theirs, the fixed ones of the system apart."""
+    """The facts as a directory, with their statements, without the fixed ones of the system."""
     defaults = {str(table["id"]) for table in system.model.defaults}
     stated = {statement.id: statement for statement in facts.statements}
     write_directory(
@@ -41,13 +41,13 @@ def write_facts(path: Path, system: System, facts: Facts) -> Path:
 
 
 def sayable(system: System, facts: Facts) -> Facts:
-    """The facts less the statements that no file can make, as their privileges only follow."""
+    """The facts without statements that no file can express: those with ungrantable privileges."""
     model = system.model
     kept = [s for s in facts.statements if all(model.privilege(p).grantable for p in s.privileges)]
     return replace(facts, statements=kept)
 
 
 def compiled(directory: Path) -> Snapshot:
-    """The directory as the kernel compiles it in process."""
+    """The directory, compiled by the kernel in process."""
     found = load(directory)
     return compile(found.facts, found.system.model, found.system.spelling, now=NOW)

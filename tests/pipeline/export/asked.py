@@ -1,4 +1,4 @@
-"""A world as the tables of an export, made without Spark and asked in DuckDB."""
+"""A world as the tables of an export, made without Spark and queried in DuckDB."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lakewarden.testing.worlds import World
 from tests.pipeline.index import worlds
 
 Pair = tuple[str, str, str, str, str]
-"""Kind and name of a question, type and name of the entity, and a user who may."""
+"""Kind and name of a question, type and name of the entity, and a permitted user."""
 
 WHO_CAN: Final = "SELECT DISTINCT kind, question, type, entity, user_name FROM who_can"
 
@@ -60,11 +60,11 @@ _UNROLLED: Final = {
         FROM found f JOIN numbers n ON n.word = f.word WHERE what = 5
     """,
 }
-"""What the job does with data frames, said once more in other words."""
+"""The job's data frame operations, expressed independently."""
 
 
 def decided(matrix: Matrix) -> set[Pair]:
-    """Every pair that the kernel allows, asked one by one."""
+    """Every pair that the kernel allows, by single decisions."""
     snapshot, found = matrix.snapshot, set()
     memberships, tree = snapshot.coded.memberships, snapshot.coded.tree
     users = [

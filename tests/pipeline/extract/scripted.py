@@ -1,4 +1,4 @@
-"""A server that answers as it is told: a status and a body for each path, in turn."""
+"""A scripted server: a sequence of statuses and bodies for each path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 Answer = tuple[int, Any]
 Told = Callable[[Mapping[str, Sequence[str]], Any], Answer]
-"""An answer that depends on the query, and on what was sent."""
+"""A response that depends on the query and on the request's body."""
 Script = Mapping[str, Answer | Sequence[Answer] | Told]
 
 
@@ -23,7 +23,7 @@ _NOTHING: Answer = (404, {"message": "nothing here"})
 
 @dataclass(frozen=True)
 class Raw:
-    """A body as it is, with headers; `missing` bytes never come, `seconds` go by before it."""
+    """A raw body with headers; `missing` bytes are never sent, after a delay of `seconds`."""
 
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Raw:
 
 
 class Scripted(ThreadingHTTPServer):
-    """Its last answer for a path is given again and again; what is not scripted is a 404."""
+    """Repeats the last response for a path; a path without a script is a 404."""
 
     daemon_threads = True
 
@@ -87,12 +87,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(raw.body) + raw.missing))
         self.close_connection = bool(raw.missing)
-        with suppress(OSError):  # whoever asked may be gone by now
+        with suppress(OSError):  # the client may have disconnected
             self.end_headers()
             self.wfile.write(raw.body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def _bytes(body: Any) -> bytes:
@@ -101,7 +101,7 @@ def _bytes(body: Any) -> bytes:
 
 @contextmanager
 def scripted(script: Script) -> Iterator[Scripted]:
-    """Such a server, running."""
+    """A running server with this script."""
     with Scripted(script) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()

@@ -1,4 +1,4 @@
-"""A server of S3 that fails as it is told, and places on it."""
+"""An S3 server with scripted faults, and places on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VARIABLES = {
 
 @pytest.fixture
 def server(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
-    """The server, as the stores of this process know it; they give up soon."""
+    """The server, as configured for the stores of this process, with short retries."""
     with faulty(s3) as found:
         for name, value in {**_VARIABLES, "AWS_ENDPOINT_URL": found.address}.items():
             monkeypatch.setenv(name, value)
@@ -45,7 +45,7 @@ def server(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 @pytest.fixture
 def bucket(server: FaultyServer) -> RemotePath:
-    """A folder of a bucket that nobody else has."""
+    """A bucket folder for this test alone."""
     name = f"faulty-{next(_NUMBERS)}"
     httpx.put(f"{server.behind}/{name}", timeout=30).raise_for_status()
     return RemotePath(f"s3://{name}", "estate")

@@ -1,7 +1,7 @@
-"""A small estate in two editions, and every job of the pipeline as a command that follows it.
+"""A small estate in two editions, and every job of the pipeline as a command on it.
 
-A place has the sources of the estate and a folder for what each job made. Jobs are run in the
-order of JOBS, since later ones read what earlier ones made.
+A place has the sources of the estate and an output folder for each job. Jobs run in the order of
+JOBS, because later ones read the outputs of earlier ones.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _STATEMENTS: Final = (
 
 
 class Job(NamedTuple):
-    """A verb of the pipeline with its words.
+    """A verb of the pipeline with its arguments.
 
-    `{place}` is where the estate is, `{files}` a folder of this machine with rules and policies.
-    `out` is the folder that it writes. `has_spark` where it starts Spark for a small estate, too.
+    `{place}` is the folder of the estate, `{files}` a local folder with rules and policies. `out`
+    is the output folder. `has_spark`: it starts Spark for a small estate, too.
     """
 
     verb: str
@@ -63,13 +63,13 @@ class Job(NamedTuple):
     has_spark: bool = False
 
     def arguments(self, place: Location, files: Path | None = None) -> list[str]:
-        """What the command line takes; `files` if they are not among the sources."""
+        """The command-line arguments; `files` if they are not among the sources."""
         found = str(place / "in" if files is None else files)
         words = (w.replace("{place}", str(place)).replace("{files}", found) for w in self.words)
         return ["pipeline", self.verb, *words, "--out", str(place / self.out)]
 
     def run(self, place: Location, files: Path | None = None) -> int:
-        """Runs it in this process; the exit code."""
+        """Runs it in this process; returns the exit code."""
         return main(["--quiet", *self.arguments(place, files)])
 
 
@@ -102,14 +102,14 @@ JOBS: Final = (
     ),
 )
 LOCAL: Final = tuple(job for job in JOBS if not job.has_spark and job.verb != "access")
-"""The jobs that take a small estate without Spark, and none that does not."""
+"""The jobs that need no Spark for a small estate."""
 
 FIRST: Final = tuple(job for job in JOBS if job.out in ("lake", "index"))
 """Two of them."""
 
 
 def sources(edition: int) -> dict[str, str]:
-    """The files of an edition by their names: the second has a schema and people more."""
+    """The files of an edition by name: the second has an additional schema and people."""
     schemas = ["shop", "staff"][:edition]
     tables = [f"{schema}.t{number}" for schema in schemas for number in range(20)]
     users = ["ana", "ben", "cleo", "dan"][: edition + 2]
@@ -157,7 +157,7 @@ def _csv(*lines: str) -> str:
 
 
 def write(place: Location, edition: int) -> None:
-    """Puts the sources of an edition to a place."""
+    """Writes the sources of an edition to a place."""
     for name, text in sources(edition).items():
         file = place / "in" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ def make(
 
 
 def tables(out: Location) -> Mapping[str, Any]:
-    """What counts in the folder of a job: the digests of its tables, read and checked whole."""
+    """The published output of a job: the digests of its tables, read and verified."""
     manifest = json.loads((out / MANIFEST).read_text("utf-8"))
     folder = out / VERSIONS / str(manifest["version"])
     for name, digest in manifest.get("files", {}).items():
@@ -184,7 +184,7 @@ def tables(out: Location) -> Mapping[str, Any]:
 
 
 def versions(out: Location) -> list[int]:
-    """The numbers of the versions in the folder of a job."""
+    """The version numbers in the folder of a job."""
     return sorted({int(one.name) for one in (out / VERSIONS).iterdir() if one.name.isdecimal()})
 
 
@@ -198,11 +198,12 @@ def followed(
     fail: Callable[[Job], Found],
     files: Path | None = None,
 ) -> Iterator[tuple[Job, Found]]:
-    """Lets each job meet a fault on the way from the first edition to the second.
+    """Runs each job under faults, from the first edition to the second.
 
     `place` has the first edition with all jobs done, `good` the second, undisturbed. `fail` runs a
-    job under a fault, as often as it likes: it has to leave the version that counted, or the new
-    one. Then it is run again, and has to come to what it made in `good`. Gives what `fail` gave.
+    job under faults, any number of times: it must leave the old version published, or the new one.
+    Then the job is run again and must produce the same output as in `good`. Returns the results of
+    `fail`.
     """
     write(place, 2)
     for job in jobs:

@@ -1,4 +1,4 @@
-"""A server in front of one of S3 that fails as it is told, request by request."""
+"""A server in front of an S3 server, with scripted faults for single requests."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "conte
 
 
 class Fault(NamedTuple):
-    """What happens to a request: the first of these that is set.
+    """The fault of a request: the first field that is set.
 
-    `refuse`: it is answered with this status and does not arrive. `lose`: it arrives, and is
-    answered with 500. `cut`: half of the answer comes. `hang`: no answer comes in so many seconds.
-    `wait`: the answer comes after so many seconds.
+    `refuse`: responds with this status without forwarding. `lose`: forwards, but responds with 500.
+    `cut`: sends half of the response. `hang`: sends no response for so many seconds. `wait`: sends
+    the response after so many seconds.
     """
 
     refuse: int = 0
@@ -39,29 +39,29 @@ class Fault(NamedTuple):
 
 NONE: Final = Fault()
 Plan = Callable[[int, str], Fault]
-"""The fault of a request, by its number since the plan was made and its method."""
+"""The fault of a request, by its number since the start of the plan, and its method."""
 
 
 @dataclass
 class FaultyServer:
-    """The server at `address`; `requests` counts them, and `failed` those that met a fault."""
+    """The server at `address`; `requests` counts them, and `failed` those with a fault."""
 
     behind: str
     address: str = ""
     clock: float = 0.0
-    """By how many seconds its clock is ahead."""
+    """The seconds by which its clock is ahead."""
     requests: int = 0
     failed: int = 0
     _plan: Plan = field(default=lambda *_: NONE)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fails(self, plan: Plan) -> None:
-        """From now on requests fail by another plan, and are counted anew."""
+        """Applies a new plan of faults, and resets the counts."""
         with self._lock:
             self._plan, self.requests, self.failed = plan, 0, 0
 
     def heals(self) -> None:
-        """From now on no request fails; the counts stay."""
+        """Stops all faults; the counts stay."""
         with self._lock:
             self._plan = lambda *_: NONE
 
@@ -138,7 +138,7 @@ def _handler(state: FaultyServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     for method in ("GET", "HEAD", "PUT", "POST", "DELETE"):
         setattr(Handler, f"do_{method}", Handler.any)
@@ -146,7 +146,7 @@ def _handler(state: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
 
 def _moved(name: str, value: str, seconds: float) -> str:
-    """The value of a header, whose times are those of another clock."""
+    """The value of a header, with times shifted by `seconds`."""
     if not seconds or name.lower() not in ("date", "last-modified"):
         return value
     return formatdate(parsedate_to_datetime(value).timestamp() + seconds, usegmt=True)

@@ -1,10 +1,10 @@
-"""Jobs on a file system that is full: at first at once, then with ever more room, until they end.
+"""Jobs on a full file system: first with no room, then with ever more room, until they succeed.
 
     unshare --map-root-user --mount python -m tests.pipeline.faults.full_disk all
 
-Mounts a small file system of its own, which nobody else sees and which ends with the process. In
-each try a job has to say that there is no space, and to leave the version that counted; once there
-is room it has to make the new one. Prints how often each job failed, as JSON.
+Mounts its own small file system, which no other process sees and which ends with the process. In
+each try, a job must report that there is no space, and leave the old version published; with
+enough room, it must publish the new one. Prints the number of failures of each job, as JSON.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _STEPS: Final = tuple(_PAGE << step for step in range(14))
 
 
 class Disk:
-    """A file system with a file that takes all of it but some bytes."""
+    """A file system with a file that occupies all but some bytes."""
 
     def __init__(self, place: Path) -> None:
         self._ballast = place / ".ballast"
 
     def leave(self, room: int) -> None:
-        """Fills it, but for so many bytes."""
+        """Fills it, except for `room` bytes."""
         self.empty()
         size = os.statvfs(self._ballast.parent)
         free = size.f_bavail * size.f_frsize - room
@@ -44,12 +44,12 @@ class Disk:
             os.posix_fallocate(ballast.fileno(), 0, max(free, 1))
 
     def empty(self) -> None:
-        """Makes room."""
+        """Frees the space."""
         self._ballast.unlink(missing_ok=True)
 
 
 def _failures(job: Job, place: Path, disk: Disk) -> int:
-    """How often a job failed for want of room, until it had enough."""
+    """The number of failures of a job for lack of space, until it had enough."""
     before = tables(place / job.out)
     for failures, room in enumerate((0, *_STEPS)):
         disk.leave(room)

@@ -1,20 +1,20 @@
-"""Something of a cluster is killed, or stands still, in the midst of every job of the pipeline.
+"""Kills or suspends a process of a cluster in the middle of every job of the pipeline.
 
     python -m tests.pipeline.faults.killing --trials 20
 
-A trial runs one job on a cluster of its own processes, from one edition of an estate to the next.
-At a random moment something fails:
+A trial runs one job on its own cluster, from one edition of an estate to the next. At a random
+time, a fault occurs:
 
-    worker     one of the two is killed with its executor, and started again
-    executor   the process of an executor is killed; its worker starts another one
-    slow       all executors of a worker stand still for some seconds
-    driver     the process that was submitted is killed
-    server     the Connect server that the job is a client of is killed
+    worker     one of the two is killed with its executor, and restarted
+    executor   the process of an executor is killed; its worker starts a new one
+    slow       all executors of a worker are suspended for some seconds
+    driver     the submitted process is killed
+    server     the Connect server of the job is killed
 
-In the first three the job has to end well all the same. In the others what counts has to be the
-version before or the new one; then the job is run again. In the end the tables have the digests of
-those that nobody disturbed. Trials go through the jobs in turn, `stream` among them. Prints each
-trial and every fault; the exit code is 1 if there was one.
+In the first three cases, the job must succeed anyway. In the others, the published version must be
+the old or the new one; then the job is run again. In the end, the tables must have the digests of
+undisturbed runs. Trials use all jobs in turn, including `stream`. Prints each trial and every
+fault; the exit code is 1 if there was one.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from tests.pipeline.faults.estate import JOBS, tables
 
 KINDS: Final = ("worker", "executor", "slow", "driver", "server")
 _OUTLIVED: Final = ("worker", "executor", "slow")
-"""What a job ends well after."""
+"""The faults that a job must survive."""
 
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 _STILL: Final = 4.0
-"""Seconds for which executors stand still."""
+"""Seconds for which executors are suspended."""
 
 _STREAM: Final = "stream"
 
 
 class Task(NamedTuple):
-    """A job of a trial: its words at a place, the folder that it writes, and what it goes on from.
+    """A job of a trial: its arguments for a place, its output folder, and its inputs.
 
-    `before` is a place in which all is ready for it, and `after` its tables when it is done.
+    `before` is a place with all its inputs, and `after` the tables of its output.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Task(NamedTuple):
     after: Mapping[str, Any]
 
     def at(self, place: Path) -> list[str]:
-        """What the command line takes, in a copy of the place."""
+        """The command-line arguments, in a copy of the place."""
         return [word.replace(str(self.before), str(place)) for word in self.words]
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Every job, with what it goes on from; all of it is made on this machine."""
+    """Every job with its inputs; all of them are made on this machine."""
     state, found = folder / "state", list[Task]()
     estate.write(state, 1)
     for job in JOBS:
@@ -99,7 +99,7 @@ def _launch(words: list[str]) -> None:
 
 
 class Trial(NamedTuple):
-    """What came of one: the exit code of the run that was disturbed, and what was wrong."""
+    """The result of a trial: the exit code of the disturbed run, and the faults."""
 
     task: str
     after: float
@@ -110,14 +110,14 @@ class Trial(NamedTuple):
 
 @dataclass
 class Trials:
-    """Trials on a cluster; `seconds` is about how long each task takes there."""
+    """Trials on a cluster; `seconds` is the approximate duration of each task there."""
 
     cluster: Cluster
     rng: random.Random
     seconds: dict[str, float]
 
     def one(self, kind: str, task: Task, folder: Path) -> Trial:
-        """One trial, in a copy of what the task goes on from."""
+        """One trial, in a copy of the task's inputs."""
         place = folder / "place"
         shutil.copytree(task.before, place, symlinks=True)
         after = self.rng.uniform(1.0, self.seconds.get(task.name, 15.0))
@@ -187,7 +187,7 @@ class Trials:
 
 
 def _signal(worker: Process, number: signal.Signals) -> None:
-    """Sends a signal to the executors that a worker started."""
+    """Sends a signal to the executors of a worker."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
             is_executor = _EXECUTOR in (folder / "cmdline").read_bytes()
@@ -196,7 +196,7 @@ def _signal(worker: Process, number: signal.Signals) -> None:
 
 
 def trials(kind: str, count: int, known: Trials, all_tasks: list[Task], place: Path) -> int:
-    """Makes trials of a kind, prints what came of each, and returns how many had a fault."""
+    """Runs trials of a kind, prints each result, and returns the number of trials with a fault."""
     done = bad = turn = 0
     while done < count:
         task = all_tasks[turn % len(all_tasks)]
@@ -213,7 +213,7 @@ def trials(kind: str, count: int, known: Trials, all_tasks: list[Task], place: P
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the trials; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=20, help="of each kind")

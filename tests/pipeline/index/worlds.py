@@ -1,4 +1,4 @@
-"""Worlds as directories, and as indexes that no Spark has made."""
+"""Worlds as directories, and as indexes made without Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lakewarden.service.system import System
 from tests.pipeline.directories import write_directory
 
 BITS = 3
-"""Blocks of eight entities: even a small world has several."""
+"""Blocks of eight entities, so even a small world has several."""
 
 _ROWS = pa.schema(
     [
@@ -45,16 +45,16 @@ _ROWS = pa.schema(
     ]
 )
 Row = tuple[int, int, int | None, int | None, str | None, str | None, bool | None]
-"""A row of a block, but for the number of the block."""
+"""A row of a block, without the number of the block."""
 
 
 def is_plain(coded: Coded) -> bool:
-    """Whether nothing lies on a cycle: only then there is an index."""
+    """Whether there are no cycles: otherwise there is no index."""
     return not coded.tree.displaced and not coded.tree.looped
 
 
 def kept(system: System, facts: Facts) -> Facts:
-    """The facts with their statements as files hold them: owners of no type are nobody there."""
+    """The facts with statements as files store them: an owner without a type names nobody there."""
     tables = [write_statement(statement) for statement in facts.statements]
     stated = read_statements(tables, system.model, system.spelling, "the world", builtin=True)
     return replace(facts, statements=stated)
@@ -68,7 +68,7 @@ def possible(system: System, facts: Facts) -> Facts:
 
 
 def directory(path: Path, system: System, facts: Facts) -> Directory:
-    """An ingested directory that holds the facts, but for statements that nobody can make."""
+    """An ingested directory with the facts, without statements that cannot be created."""
     stated = {statement.id for statement in facts.statements}
     model, defaults = system.model, system.model.defaults
     granted = possible(system, facts).statements
@@ -90,7 +90,7 @@ def directory(path: Path, system: System, facts: Facts) -> Directory:
 
 
 def rows(coded: Coded) -> Iterator[Row]:
-    """What is known of the entities of a realm, row by row."""
+    """The entities of a realm, row by row."""
     tree = coded.tree
     for id in range(len(tree)):
         kind, name = tree.entity(id)
@@ -147,7 +147,7 @@ def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
 
 
 def _common(coded: Coded, table: Table) -> Iterator[int]:
-    """What stands in every block: types alone, what scopes reach up from, told subjects."""
+    """The contents of every block: types, ancestors of scopes, reported subjects."""
     keys = subject_attributes(coded.model)
     for subject, told in coded.attributes.items():
         if keys & told.keys() and coded.model.principal_kind(coded.tree.entity(subject)):
@@ -163,7 +163,7 @@ def _common(coded: Coded, table: Table) -> Iterator[int]:
 
 
 def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[CompiledBlock]:
-    """The blocks of a realm, each compiled by itself."""
+    """The blocks of a realm, each compiled separately."""
     coded = snapshot.coded
     people = People(coded.memberships, coded.ownerships)
     for number, table in sorted(blocks(coded, snapshot.table, bits).items()):
@@ -182,7 +182,7 @@ def index(
     facts: Mapping[str, object] | None = None,
     inputs: tuple[Input, ...] = (),
 ) -> Manifest:
-    """An index of the realm, as the job makes it; `facts` are put among those of its manifest."""
+    """An index of the realm, as the job makes it; `facts` are added to those of its manifest."""
     coded, table = snapshot.coded, snapshot.table
     memberships = coded.memberships
     told = {
@@ -223,10 +223,10 @@ def index(
 
 
 def index_of(source: Path, out: Path, *, now: float, bits: int = BITS) -> None:
-    """An index of an ingested directory of a realm that no store had, for the jobs that read one.
+    """An index of an ingested directory of a realm without a store, for jobs that read an index.
 
-    It costs a tenth of what Spark needs for it. `tests.pipeline.index.test_run` compares what
-    the job makes with what the kernel does.
+    It takes a tenth of the time of Spark. `tests.pipeline.index.test_run` compares the job's index
+    with the kernel's.
     """
     found = load(source)
     system, facts = found.system, found.facts
@@ -262,7 +262,7 @@ def _table(cells: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
 
 
 def differences(one: Snapshot, other: Snapshot) -> list[str]:
-    """What of two compiled realms is not the same, array by array."""
+    """The differences between two compiled realms, array by array."""
     a, b = one.coded, other.coded
     pairs = {
         "kinds": (a.tree.kinds, b.tree.kinds),

@@ -1,4 +1,4 @@
-"""Who reaches what of an ingested directory, and who reaches more than before."""
+"""The access of users in an ingested directory, and their gains over an earlier one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lakewarden.pipeline.directory import load
 from lakewarden.service.warden import Warden
 
 Access = frozenset[tuple[str, str, str]]
-"""Who reaches what in which way; and who is in which group."""
+"""The access of users by access level, and the members of groups."""
 
 
 def access(directory: Path) -> Access:
-    """Who reaches what, of all that is stored."""
+    """The access of all stored users to all stored entities."""
     loaded = load(directory)
     warden, model = Warden(loaded.system, loaded.facts), loaded.system.model
     reached = {
@@ -29,6 +29,6 @@ def access(directory: Path) -> Access:
 
 
 def gained(before: Access, after: Access) -> list[tuple[str, str, str]]:
-    """What those who were there before reach more of what was there before."""
+    """The gains of users who existed before, on entities that existed before."""
     people, things = ({row[place] for row in before} for place in (0, 2))
     return sorted(row for row in after - before if row[0] in people and row[2] in things)

@@ -1,4 +1,4 @@
-"""Small exports of every source that is read from files, to be made bad in one place each."""
+"""Small exports of every file source, each to be damaged in one place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Open = Callable[[Path], Source]
 
 
 class Sample(NamedTuple):
-    """An export of a source; `limits` are its files whose rows take access away."""
+    """An export of a source; `limits` are its files whose rows restrict access."""
 
     open: Open
     export: Mapping[str, str]
@@ -136,9 +136,9 @@ DATAHUB: Final = {
     ),
     "policies.json": _json([_aspect("urn:li:dataHubPolicy:p", "dataHubPolicyInfo", _POLICY)]),
 }
-"""A policy without a filter is about everything: so values of a policy take access away."""
+"""A policy without a filter applies to everything, so values of a policy restrict access."""
 
-# Tables of ours
+# Our own tables
 
 _SELECT = {
     "id": "read",
@@ -250,4 +250,4 @@ SAMPLES: Final = {
     "dbt": Sample(partial(_dbt, "gravitino", {"metalake": "lk"}), DBT),
     "dbt for datahub": Sample(partial(_dbt, "datahub", {}), DBT),
 }
-"""Files about tables take access away, too: what is no table of a kind has other limits."""
+"""Files about tables restrict access, too: an entity that is not a table has other limits."""

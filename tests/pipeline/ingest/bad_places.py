@@ -1,6 +1,6 @@
-"""Places of files made bad, one at a time: a cell of a table, a value of a document, the bytes.
+"""Damages one place of a file at a time: a cell of a table, a value of a document, the bytes.
 
-KINDS says what becomes of the place.
+KINDS defines the replacements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 _DIGITS: Final = "digits without end"
-"""Stands for a number that Python itself does not write."""
+"""Represents a number that Python itself does not write."""
 
 CELLS: Final[Mapping[str, str]] = {
     "empty": "",
@@ -94,14 +94,14 @@ JSON: Final = (".json", ".jsonl")
 
 
 class Bad(NamedTuple):
-    """Files with one bad place, and the file that has it."""
+    """Files with one bad place, and the file that contains it."""
 
     file: str
     export: Mapping[str, bytes]
 
 
 def spoiled(export: Mapping[str, str], kind: str, turn: int) -> Bad:
-    """The files with one place of one of them made bad; `turn` chooses the place."""
+    """The files with one damaged place; `turn` chooses it."""
     files = sorted(export)
     if kind in VALUES:
         files = [name for name in files if name.endswith(JSON)] or files
@@ -111,7 +111,7 @@ def spoiled(export: Mapping[str, str], kind: str, turn: int) -> Bad:
 
 
 def spoiled_text(name: str, text: str, kind: str, turn: int) -> bytes:
-    """The bytes of a file that has this text and one bad place."""
+    """The bytes of a file with this text and one bad place."""
     if kind in FILES:
         return FILES[kind](text.encode())
     value = CELLS[kind] if kind in CELLS else VALUES[kind]
@@ -123,7 +123,7 @@ def spoiled_text(name: str, text: str, kind: str, turn: int) -> bytes:
 
 
 def _entries(text: str, cell: str, turn: int) -> str:
-    """The lines `name: value` with another value, or at times another name."""
+    """The lines `name: value` with another value, or sometimes another name."""
     lines = text.split("\n")
     places = [number for number, line in enumerate(lines) if ": " in line]
     at = places[turn % len(places)]
@@ -133,7 +133,7 @@ def _entries(text: str, cell: str, turn: int) -> str:
 
 
 def _table(text: str, cell: str, turn: int) -> str:
-    """The table with another cell, of the header at times."""
+    """The table with another cell, sometimes in the header."""
     rows = list(csv.reader(io.StringIO(text)))
     row = rows[turn % len(rows)]
     row[turn // len(rows) % len(row)] = cell
@@ -143,7 +143,7 @@ def _table(text: str, cell: str, turn: int) -> str:
 
 
 def _documents(text: str, value: object, turn: int) -> str:
-    """The documents, one a line where there are several, with another value or name."""
+    """The documents, one per line if there are several, with another value or name."""
     documents = [json.loads(line) for line in text.splitlines()]
     places = [(inside, key) for document in documents for inside, key in _places(document)]
     inside, key = places[turn * 5 % len(places)]
@@ -156,7 +156,7 @@ def _documents(text: str, value: object, turn: int) -> str:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Where values stand in a document: what they are in, and their key."""
+    """The places of values in a document: their container, and their key."""
     keys: Sequence[Any] = ()
     if isinstance(value, dict):
         keys = sorted(value)

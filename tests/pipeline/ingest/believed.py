@@ -1,4 +1,4 @@
-"""Rows of a source as facts, without Spark: what a run would believe of rows without conflicts."""
+"""Rows of a source as facts, without Spark: what a run would accept if there were no conflicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakewarden.service.warden import Warden
 
 
 def believed(rows: Iterable[Row], system: System) -> Facts:
-    """The facts that the sound rows tell."""
+    """The facts from the valid rows."""
     sound: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
         if not row.reason:
@@ -49,5 +49,5 @@ def believed(rows: Iterable[Row], system: System) -> Facts:
 
 
 def warden_of(rows: Iterable[Row], system: System, now: float = 0.0) -> Warden:
-    """Who answers from these rows."""
+    """A `Warden` over these rows."""
     return Warden(system, believed(rows, system), clock=lambda: now)

@@ -1,8 +1,8 @@
-"""What Ranger decides about tables, read off its policies one by one: slow, and on its own.
+"""Ranger's decisions about tables, evaluated one policy at a time: slow and independent.
 
-Written after the evaluation that the ecosystem reference tells (6.3); shares no code with the
-reader. Names are compared as Ranger's service definitions say, in any case, and a policy whose
-last levels are `*` is also about what they would be in.
+Written from the evaluation described in the ecosystem reference (6.3); shares no code with the
+reader. Names are compared as in Ranger's service definitions, case-insensitively. A policy whose
+last levels are `*` also applies to their containers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVELS = ("database", "table", "column")
 
 @dataclass
 class Oracle:
-    """The policies, who is in which group, and who holds which role."""
+    """The policies, the members of groups, and the members of roles."""
 
     policies: Sequence[Policy]
     groups: Mapping[str, Sequence[str]]
@@ -46,7 +46,7 @@ class Oracle:
         return False
 
     def sees_all(self, user: str, *resource: str) -> bool:
-        """Whether nothing of the table is masked or filtered for the user."""
+        """Whether the user sees all data of the table, without masks and filters."""
         for policy in self.masked:
             if not (self._holds(policy) and self._about(policy, resource)):
                 continue
@@ -80,7 +80,7 @@ class Oracle:
         return not schedules or any(self._in(one) for one in schedules)
 
     def _met(self, policy: Policy) -> bool:
-        """A condition holds, or not, as the case wants it: its values say so."""
+        """Whether a condition holds; its values say so."""
         return all(one["values"] == ["met"] for one in policy.get("conditions", []))
 
     def _in(self, schedule: Mapping[str, str]) -> bool:

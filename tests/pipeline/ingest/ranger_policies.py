@@ -1,4 +1,4 @@
-"""Small policies of Ranger as its API gives them, and who answers from them."""
+"""Small policies of Ranger in the form of its API, and a `Warden` over them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Policy = dict[str, Any]
 
 
 def item(*accesses: str, **who: Any) -> Policy:
-    """An item: `users`, `groups`, `roles` and whatever else it has."""
+    """An item: `users`, `groups`, `roles` and other members."""
     return {"accesses": [{"type": one, "isAllowed": True} for one in accesses], **who}
 
 
@@ -38,7 +38,7 @@ def users(**groups: Sequence[str]) -> Policy:
 
 
 def meant(*found: object, now: float = NOW, **options: Any) -> tuple[Warden, list[Row]]:
-    """Who answers from these records, and all rows."""
+    """A `Warden` over these records, and all rows."""
     ranger = Ranger()
     for number, value in enumerate(found):
         ranger.take(value, f"[{number}]")

@@ -41,7 +41,7 @@ from tests.pipeline.index import worlds
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of one matter: its entities, whom statements allow, and what else opens it."""
+    """A class of one matter: its entities, the principals of statements, and other access."""
 
     entities: BitMap
     users: BitMap
@@ -50,14 +50,14 @@ class Class:
 
 
 Named = Mapping[int, tuple[list[int] | None, ...]]
-"""By asset and way who reaches it; None: there is no such way."""
+"""The users with access to each asset, by access level; None: there is no such level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """A world and its review; `classes` and `gains` by type and matter, `people` by asset.
 
-    `columns` has the masks of a column, who reads its values, and who reads them masked.
+    `columns` has the masks of a column, the readers of its values, and the readers with masks.
     """
 
     matrix: Matrix
@@ -89,14 +89,14 @@ def some(name: str, first: int, count: int, size: Size | None = None) -> Iterato
 
 
 def compiled(world: World) -> Snapshot:
-    """The whole world."""
+    """The whole world, compiled."""
     system = world.system
     return snapshots.compile(world.facts, system.model, system.spelling, now=NOW)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Entities of one container: whom statements allow on any of them, and on all; the opens."""
+    """Entities of one container: the principals allowed on any of them and on all; other access."""
 
     entities: BitMap
     some: BitMap
@@ -123,10 +123,10 @@ def _planned(
 def grouped(
     world: World, limit: int
 ) -> tuple[Mapping[At, Mapping[bytes, Group]], Mapping[At, Mapping[int, int]], Named]:
-    """The groups of all matters, on how many entities owners may at most, and people by asset.
+    """The groups of all matters, the owners' greatest number of entities, and people by asset.
 
-    As the job does it: first where a block tells more than `limit` kinds apart, then the rest.
-    Blocks are larger, so that groups are.
+    As in the job: first blocks that distinguish more than `limit` kinds, then the others. Blocks
+    are larger here, so groups are, too.
     """
     blocks, people, plan = _planned(world, None, bits=5)
     plan = replace(plan, limit=limit)
@@ -157,7 +157,7 @@ def grouped(
 
 
 def _named(found: Iterable[Row]) -> Named:
-    """Who reaches each asset, by way."""
+    """The users with access to each asset, by access level."""
     rows = list(found)
     known = _audiences(rows)
     return {
@@ -177,7 +177,7 @@ def _columns(rows: Iterable[Row]) -> dict[int, tuple[list[str], list[int], list[
 
 
 def _audiences(rows: Iterable[Row]) -> dict[bytes, list[int]]:
-    """The people whom keys mean."""
+    """The people that keys represent."""
     found = [row for row in rows if row["what"] == PEOPLE]
     assert all(len(row["owners"]) == row["n"] for row in found)
     return {row["key"]: row["owners"] for row in found}

@@ -1,4 +1,4 @@
-"""Azure's blobs as a process for tests: Microsoft's own emulator."""
+"""Azure Blob Storage as a process for tests: Microsoft's own emulator."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") 
 ACCOUNT: Final = "account"
 KEY: Final = base64.b64encode(b"not-to-be-shown").decode()
 PAGE: Final = 3
-"""Names in a page of a list, so that each list has several; by itself the server has 5,000."""
+"""Names per page of a list, so each list has several pages; the server's default is 5,000."""
 
 _PAGES: Final = "dist/src/blob/utils/constants"
 
 
 @contextmanager
 def azurite(folder: Path) -> Iterator[str]:
-    """The endpoint of an account; skips the test where the server was not installed."""
+    """The endpoint of an account; skips the test if the server is not installed."""
     found = sorted(CACHE.glob("azurite-*/node_modules/azurite"))
     if not found:
         pytest.skip("Azurite is not installed (scripts/install-azurite.sh)")
@@ -53,7 +53,7 @@ def azurite(folder: Path) -> Iterator[str]:
 
 
 def create_container(endpoint: str, name: str) -> None:
-    """Makes a container, by a client of another make."""
+    """Creates a container, with an independent client."""
     host = endpoint.removeprefix("http://").partition("/")[0]
     AzureFileSystem(
         ACCOUNT, account_key=KEY, blob_storage_authority=host, blob_storage_scheme="http"

@@ -1,4 +1,4 @@
-"""Servers of S3, Google, Azure and HDFS on this machine, and a folder of them for each test."""
+"""Servers of S3, Google, Azure and HDFS on this machine, each with a folder for every test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def s3() -> Iterator[str]:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication
     from moto.server import ThreadedMotoServer
 
-    # Of each request it looks through 180 folders and patterns of addresses for what it is about.
+    # For each request, it searches 180 folders and address patterns for the service.
     patch = pytest.MonkeyPatch()
     find = functools.cache(DomainDispatcherApplication.get_backend_for_host)
     patch.setattr(DomainDispatcherApplication, "get_backend_for_host", find)
@@ -65,7 +65,7 @@ def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Says where a store is, as people do: by environment variables."""
+    """Configures the place of a store like users do: by environment variables."""
 
     def tell(**variables: str) -> None:
         for name, value in variables.items():
@@ -81,7 +81,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def s3_bucket(s3: str, told: Callable[..., None]) -> RemotePath:
-    """A folder of a bucket that nobody else has."""
+    """A bucket folder for this test alone."""
     told(**of_s3(s3))
     name = f"lake-{next(_NUMBERS)}"
     httpx.put(f"{s3}/{name}", timeout=30).raise_for_status()
@@ -90,13 +90,13 @@ def s3_bucket(s3: str, told: Callable[..., None]) -> RemotePath:
 
 @pytest.fixture
 def hdfs_folder(hdfs_server: str, told: Callable[..., None]) -> RemotePath:
-    """A folder of HDFS that nobody else has."""
+    """An HDFS folder for this test alone."""
     return RemotePath(hdfs_server, f"lake-{next(_NUMBERS)}/estates/lake one")
 
 
 @pytest.fixture
 def google_bucket(google: GoogleStorage, told: Callable[..., None]) -> RemotePath:
-    """A folder of a bucket of Google that nobody else has."""
+    """A folder of a Google bucket for this test alone."""
     told(**of_google(google.endpoint, google.account))
     name = f"lake-{next(_NUMBERS)}"
     google.create_bucket(name)
@@ -105,7 +105,7 @@ def google_bucket(google: GoogleStorage, told: Callable[..., None]) -> RemotePat
 
 @pytest.fixture
 def azure_container(azure: str, told: Callable[..., None]) -> RemotePath:
-    """A folder of a container of Azure that nobody else has."""
+    """A folder of an Azure container for this test alone."""
     told(**of_azure(azure))
     name = f"lake-{next(_NUMBERS)}"
     create_container(azure, name)
@@ -120,18 +120,18 @@ CLOUDS = (
     pytest.param("google_bucket", marks=(pytest.mark.nightly, pytest.mark.xdist_group("google"))),
     pytest.param("azure_container", marks=(pytest.mark.nightly, pytest.mark.xdist_group("azure"))),
 )
-"""S3 by day; the others are the same code, and their servers have to be installed."""
+"""S3 by day; the others use the same code, and their servers must be installed."""
 
 
 @pytest.fixture(params=CLOUDS)
 def cloud(request: pytest.FixtureRequest) -> RemotePath:
-    """A folder that nobody else has, of each object store."""
+    """A folder for this test alone, on each object store."""
     place: RemotePath = request.getfixturevalue(request.param)
     return place
 
 
 @pytest.fixture(params=[*CLOUDS, pytest.param("hdfs_folder", marks=HDFS)])
 def bucket(request: pytest.FixtureRequest) -> RemotePath:
-    """A folder that nobody else has, of each server."""
+    """A folder for this test alone, on each server."""
     place: RemotePath = request.getfixturevalue(request.param)
     return place

@@ -1,9 +1,9 @@
 """Google Cloud Storage as a process for tests: fake-gcs-server behind Google's XML API.
 
-obstore and delta-rs speak the XML API, of which fake-gcs-server has no puts and no conditions. So a
-door passes each request on as one of the JSON API: objects, generations, conditions and pages are
-the server's. The door itself checks who asks, compares the tag of a read on a condition, and keeps
-the parts of a put of several.
+obstore and delta-rs use the XML API, for which fake-gcs-server lacks puts and conditions. So a door
+translates each request to the JSON API: objects, generations, conditions and pages are the
+server's. The door itself authenticates requests, compares the ETag of a conditional read, and
+stores the parts of a multipart upload.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.servers import free_port, wait_for
 
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lakewarden"
 PAGE: Final = 3
-"""Names in a page of a list, so that each list has several."""
+"""Names per page of a list, so each list has several pages."""
 
 _PASSED_ON: Final = ("ETag", "X-Goog-Generation", "Last-Modified", "Content-Range")
 _CONDITION: Final = "x-goog-if-generation-match"
@@ -56,7 +56,7 @@ class GoogleStorage:
 
 @contextmanager
 def google_storage(folder: Path) -> Iterator[GoogleStorage]:
-    """A running server; skips the test where it was not installed."""
+    """A running server; skips the test if it is not installed."""
     found = sorted(CACHE.glob("fake-gcs-server-*/fake-gcs-server"))
     if not found:
         pytest.skip("fake-gcs-server is not installed (scripts/install-fake-gcs-server.sh)")
@@ -89,7 +89,7 @@ def google_storage(folder: Path) -> Iterator[GoogleStorage]:
 
 
 def credentials(key: rsa.RSAPrivateKey | None = None) -> dict[str, str]:
-    """What a file of a service account says; without a key, of a new one."""
+    """The contents of a service account file; without a key, of a new one."""
     pem = (key or rsa.generate_private_key(65537, 2048)).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -105,7 +105,7 @@ def credentials(key: rsa.RSAPrivateKey | None = None) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _State:
-    """What the requests of a door share."""
+    """The state shared by the requests of a door."""
 
     client: httpx.Client
     key: rsa.RSAPublicKey
@@ -120,7 +120,7 @@ class _Door(BaseHTTPRequestHandler):
 
     def __init__(self, state: _State, *about: Any) -> None:
         self._state = state
-        super().__init__(*about)  # which answers
+        super().__init__(*about)  # this responds
 
     def _answer(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -145,7 +145,7 @@ class _Door(BaseHTTPRequestHandler):
         else:
             self._put(bucket, key, content)
 
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — http.server asks for them
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — required by http.server
 
     def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         return self._state.client.request(method, path, **more)
@@ -219,7 +219,7 @@ class _Door(BaseHTTPRequestHandler):
             self._send(204, {}, b"")
 
     def _reply(self, answer: httpx.Response) -> None:
-        """The answer of the JSON API to what writes."""
+        """Sends the JSON API's response to a write."""
         if answer.is_error:
             codes = {404: "NoSuchKey", 412: "PreconditionFailed"}
             self._fail(answer.status_code, codes.get(answer.status_code, "InternalError"))
@@ -253,7 +253,7 @@ class _Door(BaseHTTPRequestHandler):
 
 
 def _given(**named: str | None) -> dict[str, str]:
-    """What is there."""
+    """The arguments that are not None."""
     return {name: value for name, value in named.items() if value}
 
 
@@ -262,7 +262,7 @@ def _object(bucket: str, key: str) -> str:
 
 
 def _is_signed(authorization: str, key: rsa.RSAPublicKey) -> bool:
-    """Whether the token is one of the service account."""
+    """Whether the token is signed by the service account."""
     signed, _, signature = authorization.removeprefix("Bearer ").rpartition(".")
     padded = f"{signature}{'=' * (-len(signature) % 4)}"
     try:

@@ -1,4 +1,4 @@
-"""A second door to the server of S3 of the tests: whoever comes for the Nth time is killed."""
+"""A second door to the tests' S3 server: it kills the process that sends the Nth request."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[3]
 class KillingServer:
     """Passes requests to the buckets of this process, and counts them.
 
-    At the request number `last` the process that runs is killed: before the store does what it is
-    asked, or with `is_done` after it, before the answer.
+    At the request number `last`, it kills the running process: before the store handles the
+    request, or with `is_done` after that, before the response.
     """
 
     endpoint: str = ""
@@ -39,7 +39,7 @@ class KillingServer:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, code: str, words: Sequence[str], last: int = 0, is_done: bool = False) -> int:
-        """Runs Python's `code`; how many requests it made, or -9 when it was killed."""
+        """Runs Python `code`; returns the number of its requests, or -9 if it was killed."""
         self.count, self.last, self.is_done = 0, last, is_done
         environment = {**os.environ, "AWS_ENDPOINT_URL": self.endpoint}
         self._process = subprocess.Popen(
@@ -55,7 +55,7 @@ class KillingServer:
         return self.count if code_of_exit == 0 else code_of_exit
 
     def answer(self, app: Callable[..., Any], environ: Any, start: Any) -> Any:
-        """Answers a request, unless it is the last one."""
+        """Responds to a request, unless it is the last one."""
         with self._lock:
             self.count += 1
             is_last = self.count == self.last

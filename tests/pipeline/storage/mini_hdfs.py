@@ -19,12 +19,12 @@ from lakewarden.pipeline.storage.remote_path import RemotePath
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lakewarden"
 MAIN: Final = Path(__file__).with_name("MiniHdfs.java")
 OF_SPARK: Final = ("hadoop-client-*", "slf4j-api-*", "jcl-over-slf4j-*", "snappy-java-*")
-"""What is in PySpark's wheel of what the server needs."""
+"""The parts of PySpark's wheel that the server needs."""
 
 
 @contextmanager
 def mini_hdfs(folder: Path) -> Iterator[str]:
-    """The root of a running file system; skips the test where it was not installed."""
+    """The root of a running file system; skips the test if it is not installed."""
     pytest.importorskip("hdfs_native")
     found = sorted(CACHE.glob("hdfs-*/*.jar"))
     if not found:
@@ -49,13 +49,13 @@ def mini_hdfs(folder: Path) -> Iterator[str]:
         assert port, (folder / "hdfs.log").read_text()[-2_000:]
         yield f"hdfs://127.0.0.1:{port}"
     finally:
-        process.stdin.close()  # it ends then, also when this process is killed
+        process.stdin.close()  # then it ends, also if this process is killed
         process.stdout.close()
         process.wait(60)
 
 
 def hidden(place: RemotePath) -> list[str]:
-    """The files and folders below a place that no reader sees."""
+    """The files and folders below a place that readers do not see."""
     from hdfs_native import Client
 
     client = Client(place.root)

@@ -1,4 +1,4 @@
-"""Tables on object stores as others read them: pyiceberg, delta-rs, DuckDB with their clients."""
+"""Tables on object stores, read by other clients: pyiceberg, delta-rs, DuckDB."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMESPACE = KIND
 
 
 def sql_properties(folder: Path, out: RemotePath) -> dict[str, str]:
-    """A catalog on SQLite in the folder, whose metadata is on the store."""
+    """A catalog on SQLite in the folder, with its metadata on the store."""
     return {
         "type": "sql",
         "uri": f"sqlite:///{folder}/catalog.db",
@@ -34,7 +34,7 @@ def sql_properties(folder: Path, out: RemotePath) -> dict[str, str]:
 
 
 def catalog_file(folder: Path, out: RemotePath, **more: str) -> str:
-    """The file that `--table-catalog` takes."""
+    """The file for `--table-catalog`."""
     file = folder / "catalog.toml"
     properties = {**sql_properties(folder, out), **more}
     file.write_text("".join(f'"{name}" = "{value}"\n' for name, value in properties.items()))
@@ -42,9 +42,9 @@ def catalog_file(folder: Path, out: RemotePath, **more: str) -> str:
 
 
 def reached_by(out: RemotePath) -> dict[str, str]:
-    """How pyiceberg reaches the files of a store: on S3 by Arrow."""
+    """How pyiceberg accesses the files of a store: on S3 by Arrow."""
     scheme = out.root.partition(":")[0]
-    if scheme != "s3":  # its clients of Google and Azure do not come to the emulators
+    if scheme != "s3":  # its clients for Google and Azure cannot use the emulators
         return {"py-io-impl": f"{StoreFileIO.__module__}.{StoreFileIO.__name__}"}
     return {
         "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
@@ -56,7 +56,7 @@ def reached_by(out: RemotePath) -> dict[str, str]:
 
 @contextmanager
 def catalog_of(folder: Path, out: RemotePath) -> Iterator[SqlCatalog]:
-    """The same catalog, whose files pyiceberg reaches by itself."""
+    """The same catalog, with pyiceberg's own file access."""
     catalog = SqlCatalog("lakewarden", **sql_properties(folder, out), **reached_by(out))
     try:
         yield catalog
@@ -70,24 +70,24 @@ def delta_table(out: RemotePath, name: str, version: int | None = None) -> Delta
 
 
 def delta_files(out: RemotePath, name: str, version: int | None = None) -> list[str]:
-    """The addresses of the files of a table, as delta-rs has them."""
+    """The addresses of the files of a table, by delta-rs."""
     return [unquote(uri) for uri in delta_table(out, name, version).file_uris()]
 
 
 def in_iceberg(folder: Path, out: RemotePath) -> dict[str, Rows]:
-    """The rows of the tables, as pyiceberg has them."""
+    """The rows of the tables, read by pyiceberg."""
     with catalog_of(folder, out) as catalog:
         tables = {name: catalog.load_table(f"{NAMESPACE}.{name}") for name in TABLES}
         return {name: rows_of(table.scan().to_arrow()) for name, table in tables.items()}
 
 
 def in_delta(out: RemotePath) -> dict[str, Rows]:
-    """The rows of the tables, as delta-rs has them."""
+    """The rows of the tables, read by delta-rs."""
     return {name: rows_of(delta_table(out, name).to_pyarrow_table()) for name in TABLES}
 
 
 def in_duckdb(out: RemotePath) -> dict[str, Rows]:
-    """The rows of the file of DuckDB."""
+    """The rows of the DuckDB file."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "one.duckdb"
         copy_file(out / "duckdb" / f"{KIND}.duckdb", file)
@@ -96,7 +96,7 @@ def in_duckdb(out: RemotePath) -> dict[str, Rows]:
 
 
 def by_duckdb(files: list[str]) -> Rows:
-    """The rows of files, as DuckDB reads them from the store."""
+    """The rows of files, read by DuckDB from the store."""
     scheme = cast("Any", files[0].partition(":")[0])
     store = FsspecStore(scheme, client_options={"allow_http": True})
     with duckdb.connect() as connection:

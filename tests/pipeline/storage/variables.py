@@ -1,4 +1,4 @@
-"""The environment variables by which people say where a store is, and who asks."""
+"""The environment variables that configure a store's place and credentials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.pipeline.storage.azurite import KEY
 
 
 def of_s3(endpoint: str) -> dict[str, str]:
-    """Of a server of S3."""
+    """For an S3 server."""
     return {
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "not-to-be-shown",
@@ -18,10 +18,10 @@ def of_s3(endpoint: str) -> dict[str, str]:
 
 
 def of_google(endpoint: str, account: Path) -> dict[str, str]:
-    """Of a server of Google Cloud Storage, and a file of a service account."""
+    """For a Google Cloud Storage server, with a service account file."""
     return {"GOOGLE_BASE_URL": endpoint, "GOOGLE_APPLICATION_CREDENTIALS": str(account)}
 
 
 def of_azure(endpoint: str) -> dict[str, str]:
-    """Of an account of Azure."""
+    """For an Azure account."""
     return {"AZURE_STORAGE_ENDPOINT": endpoint, "AZURE_STORAGE_ACCOUNT_KEY": KEY}

@@ -1,4 +1,4 @@
-"""An index made without Spark, and what happened to its realm since then, as files of a feed."""
+"""An index made without Spark, and later changes of its realm, as files of a feed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BITS = 5
 
 
 def write_followed(folder: Path, seed: int = 1) -> None:
-    """Writes the folders `index` and `feed`: some writes in a few files, to a random realm."""
+    """Writes the folders `index` and `feed`: some writes to a random realm, in a few files."""
     folder.mkdir(parents=True)
     with opened(folder, "datahub") as service:
-        estate = Estate(service, folder, cast("SparkSession", None))  # nothing here asks for it
+        estate = Estate(service, folder, cast("SparkSession", None))  # not used here
         fill(estate, seed)
         estate.start(_BITS)
         for step in range(3):

@@ -1,13 +1,12 @@
-"""A batch of a stream is killed in its midst; the next run comes to what nobody disturbed.
+"""Kills a batch of a stream in the middle; the next run must produce the undisturbed result.
 
     python -m tests.pipeline.stream.killing --trials 20
 
-A trial lets an index follow a feed, by the command in a process of its own. At a random moment,
-from when Spark begins with the checkpoint until the batch is noted there as done, the process gets
-SIGKILL: in every second trial alone, so that its Java has to find out, else with all that it
-started. The command is run again and has to end well; then the index has the tables, the facts and
-the versions of one that was never disturbed. Prints each trial and every fault; the exit code is 1
-if there was one.
+In a trial, an index follows a feed, by the command in its own process. At a random time between
+Spark's start of the checkpoint and the batch's commit in it, the process gets SIGKILL: in every
+second trial alone, so its Java must detect that, otherwise with all its children. The command is
+run again and must succeed; then the index must have the tables, the facts and the versions of an
+undisturbed one. Prints each trial and every fault; the exit code is 1 if there was one.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The command at work in a process that leads a group of its own."""
+    """The running command, in a process that leads its own group."""
 
     process: subprocess.Popen[bytes]
     index: Path
@@ -60,7 +59,7 @@ class Run:
 
     @classmethod
     def started(cls, feed: Path, index: Path) -> Run:
-        """The index begins to follow the feed."""
+        """Starts to follow the feed."""
         words = [sys.executable, "-m", "lakewarden.cli", "pipeline", "stream", str(feed)]
         words += ["--index", str(index), "--now", str(NOW)]
         log = index.with_suffix(f"{index.suffix}.log")
@@ -95,14 +94,14 @@ class Run:
             self.end_group()
 
     def end_group(self) -> None:
-        """Ends at once whatever it started."""
+        """Kills it and all its children."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 def _environment(settings: Path) -> dict[str, str]:
-    """What surrounds the command: Spark is configured by its own file, for few rows."""
+    """The environment of the command: Spark is configured by its own file, for few rows."""
     settings.mkdir(exist_ok=True)
     lines = "".join(f"{name} {value}\n" for name, value in _SETTINGS.items())
     (settings / "spark-defaults.conf").write_text(lines)
@@ -112,17 +111,17 @@ def _environment(settings: Path) -> dict[str, str]:
 
 
 class Undisturbed(NamedTuple):
-    """What a run that nobody kills makes of the index, and the seconds in which it may be hit."""
+    """The result of an undisturbed run, and the span in seconds for a kill."""
 
     manifest: Manifest
     seconds: float
 
 
 class Trial(NamedTuple):
-    """What came of one.
+    """The result of a trial.
 
-    `version` is what counted when the process was dead, `committed` whether the batch was noted
-    as done by then.
+    `version` is the published version when the process was dead, `committed` whether the batch was
+    committed by then.
     """
 
     after: float
@@ -133,7 +132,7 @@ class Trial(NamedTuple):
 
 
 def undisturbed(given: Path, folder: Path) -> Undisturbed:
-    """Follows the feed below `given` in a new folder, from the beginning to the end."""
+    """Follows the feed below `given` in a new folder, from beginning to end."""
     run = Run.started(given / "feed", copied(given, folder))
     try:
         assert run.reaches(_SIGN), run.log.read_text("utf-8")
@@ -153,7 +152,7 @@ def copied(given: Path, folder: Path) -> Path:
 
 
 def trial(given: Path, good: Undisturbed, folder: Path, after: float, *, alone: bool) -> Trial:
-    """One trial, in a new folder: killed so many seconds after the sign."""
+    """One trial, in a new folder: killed `after` seconds after the checkpoint's start."""
     run = Run.started(given / "feed", copied(given, folder))
     try:
         run.reaches(_SIGN)
@@ -190,7 +189,7 @@ def _faults(out: Path, good: Undisturbed) -> Iterator[str]:
 
 
 def trials(given: Path, count: int, rng: random.Random, folder: Path) -> int:
-    """Makes trials, prints what came of each, and returns how many had a fault."""
+    """Runs trials, prints each result, and returns the number of trials with a fault."""
     good = undisturbed(given, folder / "good")
     bad = 0
     for number in range(count):
@@ -206,7 +205,7 @@ def trials(given: Path, count: int, rng: random.Random, folder: Path) -> int:
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the trials; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=20)

@@ -1,4 +1,4 @@
-"""A plan carried out in this process, without Spark: the rows and matches that it comes to."""
+"""Executes a plan in this process, without Spark: the resulting rows and matches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 
 
 def compiled(system: System, facts: Facts) -> tuple[Snapshot, Facts]:
-    """The facts with their statements as a directory orders them, compiled; and those facts."""
+    """The facts with their statements in a directory's order, compiled; and those facts."""
     known = {s.id: s for s in facts.statements}
     stated = Policy(system, known, set(), set(), set()).stated()
     ordered = replace(facts, statements=stated)
@@ -40,14 +40,14 @@ def compiled(system: System, facts: Facts) -> tuple[Snapshot, Facts]:
 def indexed(
     out: Path, system: System, facts: Facts, told: Mapping[str, object], bits: int
 ) -> Index:
-    """The index of the facts; `told` are put among those of its manifest."""
+    """The index of the facts; `told` are added to those of its manifest."""
     snapshot, ordered = compiled(system, facts)
     worlds.index(out, snapshot, system, ordered.statements, bits=bits, facts=told)
     return open_index(out)
 
 
 def names(index: Index, wanted: Iterable[Entity]) -> dict[int, Entity]:
-    """As `plan` looks names up: the wanted ones, and what is not stored."""
+    """Like `plan` looks names up: the wanted ones, and those that are not stored."""
     asked = set(wanted)
     found = {}
     for row in own(index):
@@ -60,7 +60,7 @@ def names(index: Index, wanted: Iterable[Entity]) -> dict[int, Entity]:
 def before(
     index: Index, placed: Mapping[int, int], named: Mapping[int, Entity], leaving: set[int]
 ) -> dict[int, int]:
-    """As `plan` finds before which member of its container a node comes."""
+    """Like `plan` finds the member of a container before which a node is inserted."""
     found: dict[int, int] = {}
     entities = [row for row in own(index) if row[1] == ENTITY]
     for node, parent in placed.items():
@@ -79,13 +79,13 @@ def table(index: Index, name: str) -> list[Row]:
 
 
 def own(index: Index) -> list[Row]:
-    """The rows of blocks without those of guests."""
+    """The rows of blocks, without guests."""
     bits = index.manifest.facts["bits"]
     return [row for row in table(index, BLOCKS) if row[2] >> bits == row[0]]
 
 
 def rows(index: Index, plan: Plan) -> list[Row]:
-    """The rows of all blocks that the plan comes to; those not rewritten are as they were."""
+    """The rows of all blocks after the plan; those not rewritten are unchanged."""
     bits = plan.context.bits
     read = pq.read_table(index.folder / BLOCKS)
     mine = pa.array([row[2] >> bits == row[0] for row in table(index, BLOCKS)])
@@ -104,7 +104,7 @@ def rows(index: Index, plan: Plan) -> list[Row]:
 
 
 def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
-    """The matches of all blocks that the plan comes to, by scope and block."""
+    """The matches of all blocks after the plan, by scope and block."""
     found: dict[tuple[int, int], BitMap] = {}
     for scope, _, _, bits in table(index, MATCHES):
         if scope in plan.reused_scopes:
@@ -124,7 +124,7 @@ def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
 def _judged(
     index: Index, plan: Plan, estate: TaskContext, blocks: frozenset[int], judge: Judge
 ) -> Iterator[Row]:
-    """As `each_block` judges these blocks."""
+    """Like `each_block` evaluates these blocks."""
     cells = sorted(rows(index, plan), key=lambda row: row[:3])
     for number in sorted(blocks):
         columns = list(zip(*(row for row in cells if row[0] == number), strict=True))

@@ -1,4 +1,4 @@
-"""A realm of a real store whose index follows: what happens to it, and what it should come to."""
+"""A realm of a real store with an index that follows it: its changes, and the expected results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BITS = 4
 
 @dataclass(frozen=True)
 class Estate:
-    """A decision service, and the folder for everything that is made of its realm `lake`."""
+    """A decision service, and the folder for everything made from its realm `lake`."""
 
     service: DecisionService
     folder: Path
@@ -52,7 +52,7 @@ class Estate:
         return self.folder / "feed"
 
     def start(self, bits: int = BITS) -> None:
-        """Makes the index of all that is stored now, without Spark; the feed begins here."""
+        """Makes the index of all stored rows, without Spark; the feed begins here."""
         with self.service.reading() as reading:
             found = snapshot(reading, LAKE)
         known = found.facts
@@ -68,7 +68,7 @@ class Estate:
         self.lines()
 
     def whole(self, now: float = NOW) -> Manifest:
-        """The index that all rows of now come to, by the jobs `ingest` and `index`."""
+        """The index of all current rows, made by the jobs `ingest` and `index`."""
         directory = self.folder / "directory"
         with self.service.reading() as reading:
             source = Stored("store", snapshot(reading, LAKE))
@@ -77,7 +77,7 @@ class Estate:
         return made.manifest
 
     def follow(self, now: float = NOW) -> Result:
-        """Lets the index follow all files of the feed; nothing needs an older version of it."""
+        """Lets the index follow all files of the feed; its older versions are not needed."""
         feed = Feed(place=self.feed)
         return follow(feed, self.index, spark=self.spark, now=now, keep=1)
 
@@ -86,7 +86,7 @@ class Estate:
         self.service.write(SYSTEM, lambda transaction: transaction.change(scope, *effects))
 
     def lines(self) -> list[Line]:
-        """What happened since the last file of the feed, or since the beginning."""
+        """The changes since the last file of the feed, or since the beginning."""
         with self.service.reading() as reading:
             written = write_feed(reading, LAKE, self.feed)
         return [] if written is None else lines_of(written.file)
@@ -99,5 +99,5 @@ def lines_of(file: Location) -> list[Line]:
 
 
 def alike(manifest: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What two indexes of the same revision have in common, however they came about."""
+    """The comparable parts of two indexes of the same revision, regardless of their making."""
     return dict(manifest.tables), dict(manifest.facts)

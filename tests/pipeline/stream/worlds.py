@@ -1,4 +1,4 @@
-"""Random realms in a real store, and what may happen to them."""
+"""Random realms in a real store, and random changes of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZE = Size(entities=60, users=8, groups=4, roles=3, statements=20, goals=5)
 
 
 def fill(estate: Estate, seed: int) -> None:
-    """Fills the realm with the first sound world from this seed on."""
+    """Fills the realm with the first valid world from this seed on."""
     while True:
         facts = possible(estate.system, make(estate.system, seed, SIZE).facts)
         try:
@@ -32,7 +32,7 @@ def fill(estate: Estate, seed: int) -> None:
 
 
 def happen(estate: Estate, seed: int, count: int) -> None:
-    """Some writes, one after the other."""
+    """Performs some writes, one after the other."""
     for step in range(count):
         with estate.service.reading() as reading:
             stored = reading.facts(LAKE, estate.system)

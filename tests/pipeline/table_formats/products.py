@@ -1,4 +1,4 @@
-"""Small products of Parquet files, made without Spark, and their rows as readers give them."""
+"""Small Parquet products, made without Spark, and their rows from different readers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = list[tuple[object, ...]]
 
 
 def make(out: Location, text: str, more: bool = False, keep: int | None = None) -> Manifest:
-    """The version whose rows say `text`; `more`: with a column that others have not."""
+    """The version whose rows contain `text`; `more`: with an additional column."""
     with draft(out, KIND, text, silent) as one:
         one.stage("make", lambda folder: _write(folder, text, more))
         for name in TABLES:
@@ -58,18 +58,18 @@ def _write(folder: Location, text: str, more: bool) -> dict[str, object]:
 
 
 def rows_of(table: pa.Table) -> Rows:
-    """The rows, columns by name, in an order of their own."""
+    """The rows, with columns by name, sorted."""
     names = sorted(table.column_names)
     return sorted((tuple(row[name] for name in names) for row in table.to_pylist()), key=repr)
 
 
 def in_parquet(out: Location) -> dict[str, Rows]:
-    """The rows of every table of the version that counts."""
+    """The rows of every table of the published version."""
     folder = folder_of(out, read_manifest(out, KIND))
     return {name: rows_of(read_table(folder / name)) for name in TABLES}
 
 
 def own_catalog(out: Path) -> SqlCatalog:
-    """The catalog that the folder has of its own, opened as any client would."""
+    """The folder's own catalog, opened like any client does."""
     folder = out.resolve() / "iceberg"
     return SqlCatalog(NAME, uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())

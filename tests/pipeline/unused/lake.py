@@ -16,7 +16,7 @@ LEAF = ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"]
 
 
 def write_lake(folder: Path) -> Path:
-    """Readers read a whole catalog; others have what nobody needs."""
+    """Readers may read a whole catalog; others have grants that nobody needs."""
     return write_realm(
         folder,
         "gravitino",
@@ -76,7 +76,7 @@ def write_lake(folder: Path) -> Path:
 
 
 def write_usage(file: Path) -> Path:
-    """Our own counts: ana read two tables lately; `old` was used in January."""
+    """Our own usage counts: ana read two tables lately; `old` was used in January."""
     file.write_text(
         "day,realm,user,operation,type,name,count\n"
         "2024-05-20,gravitino,ana,table.load,table,lk:c.s.t00,3\n"
@@ -132,7 +132,7 @@ def write_trino(file: Path) -> Path:
 
 
 def write_spark(folder: Path) -> Path:
-    """An event log that was rolled: ana reads, and writes what she may not write any more."""
+    """A rolled event log: ana reads, and writes a table that she may no longer write."""
     log = folder / "eventlog_v2_app-1"
     log.mkdir(parents=True)
     scan = {
@@ -158,7 +158,7 @@ def write_spark(folder: Path) -> Path:
 
 
 def write_others(folder: Path) -> tuple[Path, Path, Path]:
-    """Logs in forms of their own, and the mapping that says what they mean."""
+    """Logs in custom formats, and the mapping that describes them."""
     rows, lines, mapping = folder / "a.csv", folder / "a.jsonl", folder / "mapping.toml"
     rows.write_text("who,verb,db,tab,at,state\nben,SELECT,s,t02,2024-05-25,OK\n", "utf-8")
     record = {"actor": {"name": "ben"}, "act": "table.load", "on": "table:lk:c.s.t02", "ts": 1.7e9}

@@ -1,4 +1,4 @@
-"""Worlds with accesses, judged block by block without Spark, and what is proposed for them."""
+"""Worlds with accesses, evaluated block by block without Spark, and the resulting proposals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.pipeline.index import worlds
 
 LAST = "2024-05-01"
 NAMES = 20 if is_day() else 60
-"""How many operations and privileges a world is asked about: each for everybody."""
+"""The number of operations and privileges to check per world, each for all users."""
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:
@@ -37,17 +37,17 @@ def compiled(system: System, facts: Facts) -> Snapshot:
 
 
 Fact = tuple[Principal, str, Entity]
-"""Who may do what on which entity."""
+"""A user's permission on an entity."""
 
 
 def acts(snapshot: Snapshot, rng: random.Random, count: int = NAMES) -> list[str]:
-    """Some of the operations and privileges that may be asked about."""
+    """Some of the operations and privileges for checks."""
     names = [*snapshot.model.operations, *snapshot.model.privileges]
     return rng.sample(names, min(count, len(names)))
 
 
 def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = ()) -> set[Fact]:
-    """All that is allowed of what may be asked plainly, about what is stored and some names."""
+    """All permissions for plain requests, on stored entities and on some names."""
     matrix, coded = Matrix(snapshot), snapshot.coded
     tree = coded.tree
     unlisted = BitMap(range(len(tree))) - tree.stored
@@ -71,7 +71,7 @@ def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = (
 
 @dataclass(frozen=True)
 class Reckoned:
-    """What the blocks say of accesses, and what comes of it."""
+    """The blocks' results for accesses, and the proposals."""
 
     said: UsageTotals
     denied: frozenset[int]
@@ -80,7 +80,7 @@ class Reckoned:
     snapshot: Snapshot
 
     def without(self, facts: Facts, *, safe: bool = False) -> Facts:
-        """The facts without memberships that were not used; `safe`: that allow nothing by that."""
+        """The facts without unused memberships; `safe`: only removals that allow nothing new."""
         unused = {
             (member, of)
             for member, of, may_widen in self.findings.tables["unused_memberships"]
@@ -97,7 +97,7 @@ def reckon(
     pieces: int = 5,
     share: float = 0.5,
 ) -> Reckoned:
-    """As the job does it, in one process."""
+    """Evaluates like the job does, in one process."""
     whole = compiled(system, facts)
     rows: list[dict[str, object]] = []
     for judged in worlds.judged(whole, system):
@@ -127,7 +127,7 @@ def reckon(
 
 
 def home(snapshot: Snapshot, entity: Entity) -> int:
-    """The id of the entity, or of the nearest that its name spells above it."""
+    """The id of the entity, or of the nearest ancestor in its name."""
     coded = snapshot.coded
     at: Entity | None = entity
     while at is not None and at != NO_RESOURCE:

@@ -19,7 +19,7 @@ import { problemOf } from "./api/client";
 
 applyPreferences();
 
-// What a login led back to may have had a fragment, which no server sees.
+// The address after a login may have had a fragment, which the server never sees.
 const here = location.pathname + location.search;
 const fragment = location.hash ? "" : takeFragment(here);
 if (fragment) router.history.replace(here + fragment);
@@ -28,7 +28,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // A refusal stays one; what the store could not answer is worth a second try.
+      // A refusal is final; a failure of the store is worth a retry.
       retry: (times, error) => {
         const { status } = problemOf(error);
         return times < 2 && (status === 0 || status === 503);

@@ -11,7 +11,7 @@ export function t(text: string, values?: Record<string, unknown>): string {
 
 const whole = new Intl.NumberFormat("en");
 
-/** A whole number as the reader writes it: `1,949`. */
+/** An integer in the reader's format: `1,949`. */
 export function count(n: number): string {
   return whole.format(n);
 }
@@ -29,7 +29,10 @@ export function moment(at: string | number): string {
   return day.format(new Date(typeof at === "number" ? at * 1_000 : at));
 }
 
-/** The moment at which a day (`2026-11-24`) begins here, `later` days on; none for what is no day. */
+/**
+ * The start of a day (`2026-11-24`) in the local time zone, `later` days on; undefined for an
+ * invalid day.
+ */
 export function startOf(date: string, later = 0): string | undefined {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(date)?.slice(1).map(Number);
   if (!parts) return undefined;
@@ -41,14 +44,14 @@ export function startOf(date: string, later = 0): string | undefined {
   return start.toISOString();
 }
 
-/** The day of a moment here, as date fields take it. */
+/** The local day of a moment, as date fields accept it. */
 export function dayOf(at: number): string {
   const date = new Date(at);
   const two = (n: number) => String(n).padStart(2, "0");
   return `${String(date.getFullYear())}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** How long ago, or in how long: `2 hours ago`; beyond 30 days the date. */
+/** Relative time: `2 hours ago`, or in how long; beyond 30 days the date. */
 export function ago(at: string | number, now = Date.now()): string {
   const seconds = ((typeof at === "number" ? at * 1_000 : Date.parse(at)) - now) / 1_000;
   if (Math.abs(seconds) > 30 * 86_400) return moment(at);

@@ -13,15 +13,15 @@ let revision = 0;
 let noticedAt = 0;
 const revisionListeners = new Set<() => void>();
 
-/** The token that every change carries; it comes with the session. */
+/** The CSRF token for every write; it comes with the session. */
 export function rememberCsrf(token: string): void {
   csrf = token;
 }
 
-/** The newest revision that any answer named. */
+/** The newest revision that any response named. */
 export const newestRevision = {
   get: (): number => revision,
-  /** When an answer named it for the first time, in milliseconds since the epoch. */
+  /** When a response first named it, in milliseconds since the epoch. */
   noticedAt: (): number => noticedAt,
   subscribe(listener: () => void): () => void {
     revisionListeners.add(listener);
@@ -29,7 +29,7 @@ export const newestRevision = {
   },
 };
 
-/** Whoever reads the session anew when the server no longer takes its token. */
+/** Listeners that reread the session when the server no longer accepts its token. */
 export const staleSession = {
   listeners: new Set<() => void>(),
   subscribe(listener: () => void): () => void {
@@ -38,7 +38,7 @@ export const staleSession = {
   },
 };
 
-/** A refusal that is about the token, not about rights: another tab has signed in meanwhile. */
+/** A 403 because of the token, not of rights: another tab has signed in meanwhile. */
 async function noteStaleSession(response: Response): Promise<void> {
   if (response.status !== 403) return;
   const told = await response.clone().text();
@@ -81,8 +81,8 @@ api.use({
 });
 
 /**
- * A failure that is no problem of the server as one: without a body it would be read as done, and
- * the page of a proxy is no sentence.
+ * Replaces a failure that is not a problem document of the server: without a body it would be read
+ * as success, and an HTML page of a proxy is not a message.
  */
 async function worded(response: Response): Promise<Response | undefined> {
   if (response.ok) return isPage(response) ? failed(0) : undefined;
@@ -91,7 +91,7 @@ async function worded(response: Response): Promise<Response | undefined> {
   return isOurs ? undefined : failed(response.status, text);
 }
 
-/** What went wrong, as the server would say it; status 0: nothing of it answered. */
+/** The problem as the server would word it; status 0 means no response. */
 function failed(status: number, text = ""): Response {
   const problem = JSON.stringify(problemOf(text, status));
   const headers = { "Content-Type": "application/problem+json" };
@@ -105,7 +105,10 @@ function isPage(response: Response): boolean {
 /** The same calls as queries and mutations. */
 export const $api = createQueryClient(api);
 
-/** Opens the log-in page; it leads back here. The server never sees the fragment: this tab keeps it. */
+/**
+ * Opens the login page, which leads back here. This tab keeps the fragment, which the server never
+ * sees.
+ */
 export function goToLogin(): void {
   const here = location.pathname + location.search;
   rememberFragment(here, location.hash);
@@ -113,8 +116,8 @@ export function goToLogin(): void {
 }
 
 /**
- * One call of a dialect below `/r/REALM`, as its own clients make it.
- * Throws a `Problem` that holds the dialect's own sentence.
+ * One call of a dialect below `/r/REALM`, as the dialect's own clients make it. Throws a `Problem`
+ * with the dialect's own message.
  */
 export async function callDialect<T>(
   realm: string,
@@ -136,7 +139,7 @@ export async function callDialect<T>(
   noteRevision(response);
   await noteStaleSession(response);
   const text = await response.text();
-  // Systems answer in plain text, too; a page is that of a proxy.
+  // Systems also answer in plain text; an HTML page comes from a proxy.
   const answer: unknown = text && !isPage(response) ? parsed(text) : undefined;
   if (response.status === 401) goToLogin();
   if (!response.ok) throw problemOf(answer, response.status);
@@ -151,7 +154,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Any failure as a problem: a server's own, a dialect's, or that nothing answered. */
+/** Any failure as a problem: the server's own, a dialect's, or no response. */
 export function problemOf(failure: unknown, status = 0): Problem {
   if (isRecord(failure) && typeof failure.detail === "string" && typeof failure.status === "number")
     return failure as unknown as Problem;
@@ -163,7 +166,7 @@ export function problemOf(failure: unknown, status = 0): Problem {
   return { type: "about:blank", title: detail, status, detail };
 }
 
-/** Whether nothing answered: each browser has words of its own for it. */
+/** Whether there was no response: each browser words this differently. */
 function isUnreachable(failure: unknown): boolean {
   return (
     failure instanceof TypeError &&

@@ -6,8 +6,8 @@ import { governed, useRealms } from "./server";
 const SERVER = "server:lakewarden";
 
 /**
- * The operations of lakewarden that the caller may use on a realm, or on the server.
- * The server stays the guard: this only spares buttons that would answer 403.
+ * The operations of lakewarden that the caller may use on a realm, or on the server. The server
+ * enforces them: this only hides buttons that would return 403.
  */
 export function useRights(realm?: string): { may: (operation: string) => boolean; known: boolean } {
   const held = useQuery(rightsOn(realm));
@@ -15,7 +15,7 @@ export function useRights(realm?: string): { may: (operation: string) => boolean
   return { may: (operation) => operations.has(operation), known: held.isSuccess };
 }
 
-/** The same of several realms. */
+/** The same for several realms. */
 export function useRightsIn(realms: string[]): (realm: string, operation: string) => boolean {
   const held = useQueries({ queries: realms.map(rightsOn) });
   const operations = new Map(
@@ -75,7 +75,7 @@ export function managesPolicies(realm: string) {
   });
 }
 
-/** Whether the server offers a path of its API; the pages hide what it does not. */
+/** Whether the server has a path of its API; the pages hide what it lacks. */
 export function useOffered(path: string, method = "get"): boolean {
   const described = $api.useQuery("get", "/openapi.json" as never, {} as never, {
     staleTime: Infinity,

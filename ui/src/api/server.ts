@@ -9,14 +9,14 @@ export function useRealms() {
   return $api.useQuery("get", "/api/v1/realms", {}, { staleTime: 60_000 });
 }
 
-/** A realm by its name, of those that the caller may know of. */
+/** A realm by its name, if the caller may know of it. */
 export function useRealm(name: string | undefined): Realm | undefined {
   return useRealms().data?.realms.find((realm) => realm.name === name);
 }
 
 type Named = Pick<Realm, "name" | "title">;
 
-/** What a realm is called among others: its system, and its name where several have that. */
+/** The title of a realm among others: its system, with its name if several have that system. */
 export function titleOf(realm: Named, realms: Named[]): string {
   if (!realm.title) return realm.name;
   const isAlone = realms.every((one) => one.name === realm.name || one.title !== realm.title);
@@ -28,7 +28,7 @@ export function choicesOf(realms: Realm[]): [string, string][] {
   return realms.map((one) => [one.name, titleOf(one, realms)]);
 }
 
-/** What the realm of a name is called, of those that the caller may know of. */
+/** The title of a realm by its name, if the caller may know of it. */
 export function useTitleOf(): (name: string) => string {
   const realms = useRealms().data?.realms ?? [];
   return (name) => {
@@ -53,13 +53,13 @@ const DOWN: Record<string, string> = {
   "writes fail": "Changes fail now: the database cannot be written.",
 };
 
-/** What does not work, by the answer of `/readyz`; empty where all does. */
+/** What is down, by the response of `/readyz`; empty if nothing is. */
 export function downBy(isReady: boolean, status = ""): string {
   if (isReady) return "";
   return DOWN[status] ?? "The server is not ready.";
 }
 
-/** What `/readyz` says: how security is weakened, and what does not work now. */
+/** What `/readyz` says: how security is weakened, and what is down. */
 export function useReadiness(): { weak: string[]; down: string } {
   const ready = useQuery({
     queryKey: ["readyz"],

@@ -3,7 +3,7 @@ import type { paths } from "./schema";
 
 type Query = paths["/api/v1/realms/{realm}/statements"]["get"]["parameters"]["query"];
 
-/** All statements that a query finds, page by page; throws the problem that kept one from coming. */
+/** All statements that a query finds, page by page; throws the problem of a failed page. */
 export async function everyStatement(
   realm: string,
   query: Query,

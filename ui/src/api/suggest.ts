@@ -4,7 +4,7 @@ import { api, type Schemas } from "./client";
 
 const MOST = 12;
 
-/** Suggests people and groups, or entities (of some types), whose name holds the text. */
+/** Suggests people and groups, or entities (of some types), whose name contains the text. */
 export function suggest(
   kinds: "user,group,role" | "user,group" | "user" | "entity",
   realm?: string,

@@ -1,16 +1,16 @@
-/** The part of an address behind `?`. Values stay text: a person may be called `123` or `true`. */
+/** The part of an address after `?`. Values stay text: a person may be called `123` or `true`. */
 export function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }
 
-/** The opposite: what is not set, or empty, is left out. */
+/** The inverse: omits unset and empty values. */
 export function stringifySearch(search: Record<string, unknown>): string {
   const pairs = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)])).toString();
   return text ? `?${text}` : "";
 }
 
-/** The parameters that a page knows; all others are dropped. */
+/** The parameters that a page knows; others are dropped. */
 export function known<Key extends string>(
   search: Record<string, unknown>,
   keys: readonly Key[],

@@ -6,8 +6,8 @@ import { DIALOG, FIELD, isOff, useKeys } from "../parts/keys";
 const SOON_MS = 1_500;
 
 /**
- * `g` and a letter, from anywhere; `places` may lack those that the server has no page for. The
- * letter is taken before it reaches the page, where it may mean something else.
+ * `g` and a letter, from anywhere; `places` omits pages that the server lacks. The letter is
+ * consumed before it reaches the page, where it may have another meaning.
  */
 export function usePlaceKeys(places: Record<string, string | undefined>): void {
   const navigate = useNavigate();
@@ -37,8 +37,8 @@ export function usePlaceKeys(places: Record<string, string | undefined>): void {
 const FOCUSABLE = "a[href], button:enabled, input:enabled, select:enabled";
 
 /**
- * `j` and `k` go to the next and the previous row of a table, where Enter opens what the row begins
- * with and `x` ticks its box.
+ * `j` and `k` go to the next and the previous row of a table; Enter opens the first link of the
+ * row, and `x` ticks its box.
  */
 export function useRowKeys(): void {
   const step = (by: number) => () => {
@@ -58,8 +58,8 @@ export function useRowKeys(): void {
 }
 
 /**
- * The keys of what a page offers: `n` and `d` press what names them in `aria-keyshortcuts`, or put
- * the focus there where it is a field; `e` puts it on the first thing that can be edited.
+ * The keys of a page's actions: `n` and `d` press the element that names them in
+ * `aria-keyshortcuts`, or focus it if it is a field; `e` focuses the first editable element.
  */
 export function useOfferKeys(): void {
   const offered = (event: KeyboardEvent) => {
@@ -68,7 +68,7 @@ export function useOfferKeys(): void {
     );
     const first = [...bearers].find((one) => one.getClientRects().length > 0);
     if (!first) return;
-    // The letter would otherwise be typed into the field that has the focus now.
+    // Otherwise the letter would be typed into the field that has the focus now.
     event.preventDefault();
     if (event.key === "e" || first.matches(FIELD)) first.focus();
     else first.click();

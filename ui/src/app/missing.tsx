@@ -4,7 +4,7 @@ import { Page } from "../parts/page";
 import { Empty } from "../parts/states";
 import { t } from "../words";
 
-/** An address that no page has. */
+/** The page for an unknown address. */
 export function Missing() {
   return (
     <Page title={t("No such page")}>

@@ -4,8 +4,8 @@ import { useEffect } from "react";
 const PATIENCE_MS = 5_000;
 
 /**
- * Who opens a page lands on its heading; who goes back, on the link by which the page was left. A
- * page that only changed a part of itself keeps the focus, unless what had it is gone.
+ * Opening a page focuses its heading; going back focuses the link by which the page was left. A
+ * page that only changed a part of itself keeps the focus, unless the focused element is gone.
  */
 export function usePageFocus(): void {
   const router = useRouter();
@@ -37,7 +37,7 @@ export function usePageFocus(): void {
   }, [router]);
 }
 
-/** Puts the focus on the link as soon as it is there, unless the reader did something before. */
+/** Focuses the link once it is there, unless the reader did something first. */
 function focusOnce(link: string): () => void {
   const attempt = () => {
     const links = document.querySelectorAll<HTMLElement>("main a[href]");

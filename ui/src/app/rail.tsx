@@ -8,14 +8,16 @@ import { Icon } from "../parts/icon";
 import { count, t } from "../words";
 import styles from "./rail.module.css";
 
-/** The pages, by groups. What the caller may not open, or the server does not offer, is absent. */
+/** The pages, by groups. Pages that the caller may not open or the server lacks are omitted. */
 export function Rail() {
   const realms = governed(useRealms().data?.realms);
   const server = useRights();
   const { realm: here } = useParams({ strict: false });
   const may = useRightsIn(realms.map((one) => one.name));
   const among = [...realms.filter((one) => one.name === here), ...realms];
-  /** The realm that is shown, or else the first, of those in which the caller may do it. */
+  /**
+   * The current realm or else the first one, among those in which the caller may use the operation.
+   */
   const first = (operation: string) => among.find((one) => may(one.name, operation));
   const [stated, searched, planned] = ["statement.list", "subject.search", "realm.plan"].map(first);
   const ofSystem = (isOf: (model: string) => boolean) => realms.filter((one) => isOf(one.model));
@@ -105,7 +107,7 @@ interface ItemProps {
   icon: string;
   text: string;
   exact?: boolean;
-  /** Where else one is at this item: the pages of what it lists. */
+  /** Other addresses that belong to this item: the pages of the things that it lists. */
   within?: string[];
 }
 
@@ -126,7 +128,7 @@ function Item({ to, icon, text, exact = false, within = [] }: ItemProps) {
   );
 }
 
-/** A page of a system; its realm is named where several realms have such a page. */
+/** A page of a system, with the realm's name if several realms have such a page. */
 function named(text: string, realm: Realm, all: Realm[]): string {
   return all.length > 1 ? t("{text} of {realm}", { text, realm: realm.name }) : text;
 }

@@ -30,7 +30,7 @@ export function Search() {
     { enabled: asked.length > 0, placeholderData: (before) => before, retry: false },
   );
   const isCurrent = asked === text.trim() && !found.isPlaceholderData;
-  // While an answer is under way, of the older one is offered what fits: Enter opens the first.
+  // While a response is pending, the older one's matches are offered: Enter opens the first.
   const wanted = text.trim().toLowerCase();
   const hits = wanted
     ? (found.data?.results ?? []).filter(

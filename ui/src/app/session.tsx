@@ -32,8 +32,8 @@ export function useMe(): string {
 }
 
 /**
- * Shows the pages to whoever is signed in, and the log-in page to others. Another tab may sign in
- * meanwhile: the token of its session is taken over, and the pages of another user begin anew.
+ * Shows the pages to a user who is signed in, and the login page otherwise. If another tab signs in
+ * meanwhile, its session's token is taken over; for another user the pages start anew.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
@@ -80,7 +80,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   return <Loading />;
 }
 
-/** Ends the session and opens the log-in page; says so where the session goes on. */
+/** Ends the session and opens the login page; reports if the session could not be ended. */
 export function useLogout(): () => void {
   const client = useQueryClient();
   const end = async () => {

@@ -21,7 +21,7 @@ import { Search } from "./search";
 import { useLogout, useSession } from "./session";
 import styles from "./shell.module.css";
 
-/** What stands around every page: rail, search, account, banners. */
+/** The frame around every page: rail, search, account, banners. */
 export function Shell() {
   const [keysShown, showKeys] = useState(false);
   usePlaceKeys(usePlaces());
@@ -64,7 +64,7 @@ export function Shell() {
   );
 }
 
-/** Where `g` and a letter lead: pages of a realm are those of the one that is shown, or the first. */
+/** Targets of `g` and a letter: pages of the current realm, or else of the first. */
 function usePlaces(): Record<string, string | undefined> {
   const realms = governed(useRealms().data?.realms);
   const { realm } = useParams({ strict: false });
@@ -161,7 +161,9 @@ function Account() {
   );
 }
 
-/** Whether all that is shown was asked for since the newest revision, as after a save of one's own. */
+/**
+ * Whether everything shown was fetched since the newest revision, as after the reader's own save.
+ */
 function useIsReread(): boolean {
   const cache = useQueryClient().getQueryCache();
   const isReread = () => {
@@ -176,7 +178,7 @@ function useIsReread(): boolean {
   );
 }
 
-/** What everybody should know: weakened protection, a server that fails writes, newer data. */
+/** Warnings for everybody: weakened protection, a server that fails writes, newer data. */
 function Banners() {
   const readiness = useReadiness();
   const realms = useRealms();

@@ -2,7 +2,7 @@ import type { ComponentProps } from "react";
 
 import styles from "./button.module.css";
 
-/** A button; `main` for the one act of a page, `quiet` for one that looks like a link. */
+/** A button; `main` for the main action of a page, `quiet` for one that looks like a link. */
 export function Button({
   look = "plain",
   className,

@@ -6,9 +6,11 @@ import styles from "./copy.module.css";
 import { Confirm } from "./drawer";
 import { say } from "./toast";
 
-/** Puts a text on the clipboard, and says so; or that the browser does not let the page do it. */
+/**
+ * Copies a text to the clipboard and reports it, or that the browser does not let the page do it.
+ */
 export function copy(text: string, done: string): void {
-  // Over plain HTTP, but for this machine, browsers offer pages no clipboard.
+  // Over plain HTTP, except on this machine, browsers offer pages no clipboard.
   const clipboard = navigator.clipboard as Clipboard | undefined;
   const written = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
   written.then(
@@ -34,7 +36,7 @@ export function CopyButton({ text, label, done }: { text: string; label: string;
   );
 }
 
-/** The command line that gives the same answer. */
+/** The command line that gives the same result. */
 export function CommandButton({ command }: { command: string }) {
   return (
     <TextButton
@@ -47,7 +49,7 @@ export function CommandButton({ command }: { command: string }) {
   );
 }
 
-/** A button that shows a text to be copied. */
+/** A button that shows a text for copying. */
 export function TextButton({
   label,
   title,
@@ -60,7 +62,7 @@ export function TextButton({
   title: string;
   text: string;
   done: string;
-  /** What is said above the text. */
+  /** Content above the text. */
   children?: ReactNode;
   "data-command"?: string;
 }) {

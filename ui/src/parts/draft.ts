@@ -1,4 +1,4 @@
-/** What was typed and not saved, in this tab; null where nothing was. */
+/** Unsaved input that this tab kept; null if there is none. */
 export function keptDraft<Draft>(key: string): Draft | null {
   try {
     return JSON.parse(sessionStorage.getItem(key) ?? "null") as Draft | null;
@@ -7,7 +7,7 @@ export function keptDraft<Draft>(key: string): Draft | null {
   }
 }
 
-/** Keeps a draft for when the page is opened again; a draft too large to keep stays on the page. */
+/** Keeps a draft until the page is opened again; one that is too large stays only on the page. */
 export function keepDraft(key: string, draft: unknown): void {
   try {
     sessionStorage.setItem(key, JSON.stringify(draft));
@@ -17,7 +17,7 @@ export function keepDraft(key: string, draft: unknown): void {
   }
 }
 
-/** Forgets a draft, once it is saved or discarded. */
+/** Forgets a draft after it was saved or discarded. */
 export function forgetDraft(key: string): void {
   sessionStorage.removeItem(key);
 }
@@ -25,7 +25,7 @@ export function forgetDraft(key: string): void {
 const OWNER = "drafts of";
 let owner: string | undefined;
 
-/** Forgets what somebody else has left in this tab; what is kept from now on is of `who`. */
+/** Forgets another user's drafts in this tab; drafts from now on belong to `who`. */
 export function claimDrafts(who: string): void {
   const before = keptDraft<string>(OWNER);
   if (before !== null && before !== who) sessionStorage.clear();

@@ -6,7 +6,7 @@ import { Button } from "./button";
 import styles from "./drawer.module.css";
 import { Icon } from "./icon";
 
-/** A panel at the side of the page; focus returns to where it was when it closes. */
+/** A panel at the side of the page; closing it returns the focus to where it was. */
 export function Drawer({
   open,
   onClose,
@@ -41,7 +41,7 @@ export function Drawer({
   );
 }
 
-/** A question that has to be answered before the page goes on. */
+/** A question that must be answered before the page continues. */
 export function Confirm({
   open,
   title,
@@ -54,7 +54,7 @@ export function Confirm({
   open: boolean;
   title: string;
   act: string;
-  /** Until a promise that it returns is settled, it is not done once more. */
+  /** Not called again until the promise that it returned is settled. */
   onAct: () => unknown;
   onClose: () => void;
   children: ReactNode;

@@ -4,8 +4,8 @@ const same = (one: Word | undefined, other: Word | undefined): boolean =>
   one?.text === other?.text && one?.ref?.name === other?.ref?.name;
 
 /**
- * One sentence of two: words that only `was` has are marked `del`, those that only `now` has `ins`.
- * What both have, in the same order, stays as it is.
+ * Merges two sentences: words that only `was` has are marked `del`, those that only `now` has
+ * `ins`. Words that both have, in the same order, are unchanged.
  */
 export function edited(was: Word[], now: Word[]): Word[] {
   const common = longest(was, now);
@@ -22,7 +22,7 @@ export function edited(was: Word[], now: Word[]): Word[] {
   return words;
 }
 
-/** The places of the longest run of words, not necessarily adjacent, that both have. */
+/** The places of the longest common subsequence of words. */
 function longest(was: Word[], now: Word[]): [number, number][] {
   const lengths = Array.from({ length: was.length + 1 }, () =>
     new Array<number>(now.length + 1).fill(0),

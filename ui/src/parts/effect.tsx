@@ -13,7 +13,7 @@ import { Sentence } from "./sentence";
 import { useSettled } from "./settled";
 import { Loading, ProblemView } from "./states";
 
-/** A draft as the server takes it; values of policies are as their system writes them. */
+/** A draft as the server accepts it; values of policies are as their system writes them. */
 export type Draft = Partial<Omit<Schemas["PreviewRequest"], "policies">> & {
   policies?: { put?: { name: string; value: object }[]; remove?: string[] };
 };
@@ -26,17 +26,17 @@ const LINES = 8;
 export interface Effect {
   shown?: Schemas["PreviewResponse"];
   problem?: Problem;
-  /** Whether what is shown is of the draft as it is now. */
+  /** Whether the effect shown is of the current draft. */
   isCurrent: boolean;
-  /** Whether the caller may not preview here: then nothing has to be waited for. */
+  /** Whether the caller may not preview here: then there is nothing to wait for. */
   isDenied: boolean;
-  /** Whether the draft may be written: its effect is shown, or is not for the caller to see. */
+  /** Whether the draft may be saved: its effect is shown, or the caller may not see it. */
   isSeen: boolean;
-  /** Asks again, after a failure. */
+  /** Tries again after a failure. */
   retry: () => void;
 }
 
-/** What a draft would change, asked again when it stops changing; None: there is no draft. */
+/** The effect of a draft, requested again when it stops changing; null: there is no draft. */
 export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): Effect {
   const now = draft ? JSON.stringify(draft) : "";
   const asked = useSettled(now, wait);
@@ -71,7 +71,7 @@ export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): E
   };
 }
 
-/** What a draft would change, beside the draft; `foot` stands below it, with the act. */
+/** The effect of a draft, beside it; `foot` stands below it, with the action. */
 export function EffectCard({
   realm,
   effect,
@@ -83,7 +83,7 @@ export function EffectCard({
   effect: Effect;
   title?: string;
   foot?: ReactNode;
-  /** Whether the changed statements are said here, and not elsewhere on the page. */
+  /** Whether the changed statements are worded here, not elsewhere on the page. */
   hasWords?: boolean;
 }) {
   const { shown, problem, isCurrent, isDenied, retry } = effect;
@@ -169,7 +169,7 @@ const SEEN = {
 } as const;
 const SIGNS = { less: "deny", more: "allow", other: "partial" } as const;
 
-/** Who sees other rows and values, by the filters and masks of the draft. */
+/** Who sees other rows and values because of the filters and masks of the draft. */
 function Limits({ limits }: { limits: Schemas["LimitChangeResponse"][] }) {
   return limits.map((one, place) => (
     <Note key={place} state={SIGNS[one.change]}>
@@ -227,7 +227,7 @@ function Findings({
   );
 }
 
-/** Who gains and who loses what: the sums, then line by line, the largest groups first. */
+/** Who gains and who loses what: totals first, then line by line, the largest groups first. */
 export function AccessChange({ access }: { access: Access }) {
   const [all, setAll] = useState(false);
   const lines = [...access.effect].sort(
@@ -333,13 +333,13 @@ function Sum({ access, gained }: { access: Access; gained: boolean }) {
   );
 }
 
-/** How many people gain, or lose, anything. */
+/** How many people gain, or lose, any access. */
 function peopleOf(access: Access, gained: boolean): number {
   const lines = access.effect.filter((one) => one.gained === gained);
   return new Set(lines.flatMap((one) => crowd(access, one.users))).size;
 }
 
-/** How much of the largest change this is, as a bar. */
+/** The share of the largest change, as a bar. */
 function Bar({ line, most }: { line: Line; most: number }) {
   const width = Math.max(3, Math.round((92 * line.pairs) / most));
   return (
@@ -365,7 +365,7 @@ function short(principal: string): string {
   return name.startsWith("urn:li:") ? name.slice(name.lastIndexOf(":") + 1) : name;
 }
 
-/** The people of a crowd: places in the list of people, and pairs of first and last places. */
+/** The people of a crowd: indexes into the list of people, and pairs of first and last indexes. */
 export function crowd(access: Access, place: number): string[] {
   return (access.crowds[place] ?? []).flatMap((run) => {
     const [first, last] = (Array.isArray(run) ? run : [run, run]) as [number, number];

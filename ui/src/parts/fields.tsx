@@ -76,7 +76,7 @@ export function SelectField({
   );
 }
 
-/** A box to tick with its text. */
+/** A checkbox with its text. */
 export function Check({
   label,
   hint,
@@ -91,7 +91,7 @@ export function Check({
   );
 }
 
-/** Fields beside each other that wrap: the filters above a list. */
+/** Fields side by side that wrap: the filters above a list. */
 export function Filters({ children }: { children: ReactNode }) {
   return <search className={styles.filters}>{children}</search>;
 }

@@ -7,13 +7,13 @@ interface Kept {
   fragment: string;
 }
 
-/** Keeps the fragment of an address in this tab, for when a login has led back to the address. */
+/** Keeps the fragment of an address in this tab until the login has led back to the address. */
 export function rememberFragment(at: string, fragment: string): void {
   if (fragment) keepDraft(KEY, { at, fragment } satisfies Kept);
   else forgetDraft(KEY);
 }
 
-/** The fragment that was kept of an address, once; empty where none was. */
+/** Returns the kept fragment of an address once; empty if there is none. */
 export function takeFragment(at: string): string {
   const kept = keptDraft<Kept>(KEY);
   forgetDraft(KEY);

@@ -12,7 +12,10 @@ import { Loading, ProblemView } from "./states";
 const STEP = 20;
 const MOST = 1_000;
 
-/** What happened to one thing, the newest first; beside other parts absent where one may not read it. */
+/**
+ * The history of one thing, newest first; beside other parts it is absent if the caller may not
+ * read it.
+ */
 export function History({
   realm,
   about,
@@ -20,7 +23,7 @@ export function History({
 }: {
   realm: string;
   about: { statement?: string; entity?: string; principal?: string };
-  /** Nothing else is shown, so a denial is. */
+  /** Nothing else is shown, so a denial is shown, too. */
   alone?: boolean;
 }) {
   const [size, setSize] = useState(STEP);

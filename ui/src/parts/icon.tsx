@@ -1,4 +1,4 @@
-/** An icon of the sprite; always beside a text that says the same. */
+/** An icon of the sprite; always beside a text with the same meaning. */
 export function Icon({ name, size = 15 }: { name: string; size?: number }) {
   return (
     <svg width={size} height={size} aria-hidden="true" focusable="false">

@@ -7,21 +7,24 @@ type Keys = Record<string, (event: KeyboardEvent) => void>;
 export const FIELD =
   "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select";
 const LIST = "[role=menu], [role=listbox]";
-// Messages that come and go have this role too, and say that they are not modal.
+// Transient messages have this role too, and declare that they are not modal.
 export const DIALOG = "[role=dialog]:not([aria-modal=false])";
 
-/** Whether typed letters belong to the element: it is a field, or a list that finds by letters. */
+/** Whether typed letters belong to the element: it is a field, or a list with type-ahead. */
 function takesLetters(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.matches(FIELD) || target.closest(LIST) !== null;
 }
 
-/** Whether a key belongs to an input method that composes; of the last one Safari tells the code alone. */
+/**
+ * Whether a key belongs to an input method's composition; for the last key Safari sets only the
+ * code.
+ */
 export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }
 
-/** Whether the event is none of a single letter here. */
+/** Whether single-letter keys are off for this event. */
 export function isOff(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return true;
   if (isComposing(event)) return true;
@@ -30,9 +33,9 @@ export function isOff(event: KeyboardEvent): boolean {
 }
 
 /**
- * Single-letter keys; never in a field, never with a modifier, off by preference. Those of a page
- * rest while a dialog is open, which may have keys of its own. Those `within` a row of a table are
- * for what is in it, while the focus is in that row, and go before those of the page.
+ * Single-letter keys; never in a field, never with a modifier; a preference turns them off. The
+ * keys of a page are inactive while a dialog is open, which may have its own. Keys `within` a table
+ * row apply while the focus is in that row, and take precedence over those of the page.
  */
 export function useKeys(
   keys: Keys,

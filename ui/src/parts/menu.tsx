@@ -5,13 +5,16 @@ import { useKeys } from "./keys";
 import { buttonClass } from "./button";
 import styles from "./menu.module.css";
 
-/** One act of a menu. */
+/** One action of a menu. */
 export interface Act {
   text: string;
   onAct: () => void;
 }
 
-/** The acts on one row of a list, behind a button; `keys` do some of them while the row has the focus. */
+/**
+ * The actions on a list row, behind a button; `keys` trigger some of them while the row has the
+ * focus.
+ */
 export function RowMenu({
   label,
   acts,

@@ -2,14 +2,14 @@ import type { ReactNode } from "react";
 
 import styles from "./name.module.css";
 
-// Characters that would change how the text around them reads, or that cannot be seen or told from
-// others: fillers are letters, the blank of Braille is a symbol.
+// Characters that change how the text around them reads, or that are invisible or look like others:
+// fillers are letters, the Braille blank is a symbol.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{DI}\u2800]/u;
 const PICTOGRAPH = /\p{ExtPict}/u;
 
 /**
- * Whether a character cannot be seen after the one before it. Of two spaces one is drawn; what makes
- * a pictograph colourful stays.
+ * Whether a character is invisible after the previous one. Of two spaces one is drawn; the selector
+ * that makes a pictograph colourful is kept.
  */
 export function isUnseen(one: string, before: string): boolean {
   if (one === " ") return before === " ";
@@ -18,8 +18,8 @@ export function isUnseen(one: string, before: string): boolean {
 }
 
 /**
- * A name as it is stored: in an isolate of its own, unseen characters as boxes with their code,
- * long names cut in the middle with the whole one on focus and hover.
+ * A name as it is stored: bidi-isolated, invisible characters as boxes with their code, long names
+ * cut in the middle, with the whole name on focus and hover.
  */
 export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
   const shown = shortened(text, cut);
@@ -37,7 +37,9 @@ export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
   );
 }
 
-/** A text cut in its middle, between characters; those beyond the basic plane are two units long. */
+/**
+ * A text cut in the middle, between characters; those beyond the basic plane are two units long.
+ */
 function shortened(text: string, cut: number): string {
   if (text.length <= cut) return text;
   const half = Math.floor(cut / 2);
@@ -45,7 +47,7 @@ function shortened(text: string, cut: number): string {
   return `${head.replace(/[\ud800-\udbff]$/, "")}…${tail.replace(/^[\udc00-\udfff]/, "")}`;
 }
 
-/** A text in parts, with something else in place of each unseen character. */
+/** A text in parts, with a replacement for each invisible character. */
 function withUnseen(text: string, box: (one: string, at: number) => ReactNode): ReactNode[] {
   const parts: ReactNode[] = [];
   let plain = "";
@@ -62,7 +64,7 @@ function withUnseen(text: string, box: (one: string, at: number) => ReactNode): 
   return [...parts, plain];
 }
 
-/** What a principal or entity is called without its kind: `user:ana` is `ana`; a URN stays. */
+/** The name of a principal or entity without its kind: `user:ana` is `ana`; a URN stays. */
 export function bare(name: string): string {
   if (name.startsWith("urn:li:")) return name;
   const colon = name.indexOf(":");
@@ -70,21 +72,21 @@ export function bare(name: string): string {
 }
 
 /**
- * How a principal is typed: `user:ana` as `ana`; other kinds whole, and names that would read as
- * something else (with a colon) or as an option of a command.
+ * How a principal is typed: `user:ana` as `ana`; other kinds in full, as well as names that would
+ * read as something else (with a colon) or as an option of a command.
  */
 export function typed(principal: string): string {
   return principal.replace(/^user:(?=[^:-][^:]*$)/, "");
 }
 
-/** The principal that a typed text names: a user, unless it says what it is. */
+/** The principal for a typed text: a user, unless the text names a kind. */
 export function principalOf(text: string): string {
   return text && !kindOf(text) ? `user:${text}` : text;
 }
 
 /**
- * What people call the thing of a URN: `urn:li:dataset:(urn:li:dataPlatform:x,lake.a,PROD)` is
- * `lake.a`, a column of it `lake.a.id`. Other names are as they are.
+ * The display name of a URN: `lake.a` for `urn:li:dataset:(urn:li:dataPlatform:x,lake.a,PROD)`,
+ * `lake.a.id` for a column of it. Other names are unchanged.
  */
 export function urnLabel(name: string): string {
   if (!name.startsWith("urn:li:")) return name;

@@ -2,7 +2,7 @@ import { useEffect, type ReactNode } from "react";
 
 import styles from "./page.module.css";
 
-/** Frame of a page: where it is, its name, its acts. The name is also the window's title. */
+/** Frame of a page: its place, name and actions. The name is also the window's title. */
 export function Page({
   title,
   heading,
@@ -61,7 +61,7 @@ export function Card({
   );
 }
 
-/** A main column, and what stands beside it from 1,100 pixels on; from 1,320 with a `wide` one. */
+/** A main column, and content beside it from 1,100 pixels on; from 1,320 with a `wide` one. */
 export function Beside({
   children,
   side,

@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 
-/** Parts begin at every so many rows, and hold twice as many: what fits a screen lies in one. */
+/** Parts start every so many rows, and hold twice as many: any screenful lies within one part. */
 export const STEP = 100;
 const LENGTH = 2 * STEP;
 
@@ -13,20 +13,20 @@ export interface Part<Row> {
   notes?: string[];
 }
 
-/** Reads a part of a list from the server; throws what it answers instead. */
+/** Reads a part of a list from the server; throws its problem. */
 export type ReadPart<Row> = (
   skip: number,
   limit: number,
   signal: AbortSignal,
 ) => Promise<Part<Row>>;
 
-/** A list on the server, of which the parts that are looked at are here. */
+/** A list on the server, of which the visible parts are loaded. */
 export interface PagedList<Row> {
   total: number;
   notes: string[];
-  /** The row, once its part has come. */
+  /** The row, once its part is loaded. */
   at: (index: number) => Row | undefined;
-  /** Asks for the parts with these rows, and gives up those that nobody waits for any more. */
+  /** Loads the parts with these rows, and cancels those that are no longer needed. */
   show: (first: number, last: number) => void;
   isPending: boolean;
   error: unknown;
@@ -34,8 +34,8 @@ export interface PagedList<Row> {
 }
 
 /**
- * A list of any length. `key` names the list: with another key it is another list, of which
- * the old rows are shown until the first part of the new ones has come.
+ * A list of any length. `key` identifies the list: after a change of the key, the old rows are
+ * shown until the first part of the new list is loaded.
  */
 export function usePagedList<Row>(key: readonly unknown[], read: ReadPart<Row>): PagedList<Row> {
   const [parts, setParts] = useState<readonly number[]>([]);
@@ -73,7 +73,7 @@ export function usePagedList<Row>(key: readonly unknown[], read: ReadPart<Row>):
   };
 }
 
-/** The numbers of the parts that hold the rows: one, unless they are more than fit a screen. */
+/** The numbers of the parts that hold the rows: one, unless the rows are more than a screenful. */
 export function partsOf(first: number, last: number): number[] {
   const from = Math.floor(Math.max(first, 0) / STEP);
   if (last < LENGTH) return [0];

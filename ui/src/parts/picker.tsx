@@ -8,7 +8,7 @@ import { isComposing } from "./keys";
 import { Name } from "./name";
 import styles from "./picker.module.css";
 
-/** One suggestion: the text that is taken, what it is called, what it is, and its heading. */
+/** One suggestion: its value, label, kind and heading. */
 export interface Choice {
   value: string;
   label: string;
@@ -29,8 +29,8 @@ export interface Suggested {
 }
 
 /**
- * A field with suggestions; free text is taken too, since systems judge names that are not stored.
- * `suggest` is cancelled when the text changes.
+ * A field with suggestions; free text is accepted too, since systems judge names that are not
+ * stored. `suggest` is cancelled when the text changes.
  */
 export function Picker({
   label,
@@ -46,19 +46,21 @@ export function Picker({
   shown = false,
 }: {
   label: string;
-  /** The label stands above the field; otherwise it is for screen readers. */
+  /** The label stands above the field; otherwise it is only for screen readers. */
   shown?: boolean;
   value: string;
   onChange: (value: string) => void;
-  /** Takes a text once it is a whole one: picked, emptied, or left by Enter or for another field. */
+  /**
+   * Called with a complete text: picked, emptied, or confirmed by Enter or by leaving the field.
+   */
   onSettle?: (value: string) => void;
   suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>;
-  /** Names what `suggest` looks in, for the cache of answers. */
+  /** Names the source of `suggest`, for the cache of results. */
   source: string;
   placeholder?: string;
   before?: ReactNode;
   autoFocus?: boolean;
-  /** The key that leads here, from anywhere on the page. */
+  /** The key that focuses this field, from anywhere on the page. */
   shortcut?: string;
 }) {
   const [open, setOpen] = useState(false);
@@ -107,8 +109,8 @@ export function Picker({
 }
 
 /**
- * A filter of a list by a name that is picked or typed. A name counts once it is whole, and the
- * field follows the address, which the back button changes as well.
+ * A list filter by a name that is picked or typed. A name counts once it is complete, and the field
+ * follows the address, which the back button changes as well.
  */
 export function PickedFilter({
   value,
@@ -136,7 +138,7 @@ export function PickedFilter({
   );
 }
 
-/** What is suggested for a text, under its headings; asked only while the list is open. */
+/** The suggestions for a text, under their headings; queried only while the list is open. */
 export function useChoices(
   source: string,
   text: string,

@@ -5,12 +5,12 @@ type Plan = Schemas["PlanResponse"];
 type Draft = Schemas["PreviewRequest"];
 type Put = Schemas["StatementDraft"];
 
-/** What an address says where the matrix is compared with the plan. */
+/** The parameter's value if the matrix is compared with the plan. */
 export const PLANNED = "plan";
 
 const keyOf = (realm: string) => `planned ${realm}`;
 
-/** What a plan would change, as the draft that the matrix is compared with. */
+/** The changes of a plan, as the draft that the matrix is compared with. */
 export function draftOf(plan: Plan): Draft {
   const { statements, members } = plan;
   const rows = (pairs: Plan["members"]["new"]) =>
@@ -22,7 +22,7 @@ export function draftOf(plan: Plan): Draft {
   };
 }
 
-/** A statement as it is asked for: plans write its moments in seconds. */
+/** A statement as the request needs it: plans write times in seconds. */
 function asked(now: Record<string, unknown>): Record<string, unknown> {
   const moments = ["valid_from", "valid_until"].filter((key) => typeof now[key] === "number");
   return {
@@ -33,12 +33,12 @@ function asked(now: Record<string, unknown>): Record<string, unknown> {
   };
 }
 
-/** Keeps the plan that was made last in this tab, for the matrix. */
+/** Keeps the latest plan of this tab, for the matrix. */
 export function keepPlanned(realm: string, plan: Plan): void {
   keepDraft(keyOf(realm), draftOf(plan));
 }
 
-/** The plan that was made last in this tab. */
+/** The latest plan of this tab. */
 export function plannedIn(realm: string): Draft | null {
   return keptDraft<Draft>(keyOf(realm));
 }

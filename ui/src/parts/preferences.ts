@@ -1,6 +1,6 @@
 /* eslint-disable no-restricted-globals -- the one place that keeps anything in this browser */
 
-/** What a reader sets for this browser; nothing of a session is among it. */
+/** The reader's settings for this browser; none of them belongs to a session. */
 export interface Preferences {
   theme: "auto" | "light" | "dark";
   rows: "normal" | "compact";
@@ -24,7 +24,7 @@ export function setPreference<K extends keyof Preferences>(name: K, value: Prefe
   applyPreferences();
 }
 
-/** Calls back when the colours of the page became others; returns how to stop that. */
+/** Calls back when the colours of the page change; returns a function that stops this. */
 export function onTheme(listener: () => void): () => void {
   const seen = new MutationObserver(listener);
   seen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
@@ -33,12 +33,12 @@ export function onTheme(listener: () => void): () => void {
   };
 }
 
-/** The colours of the page as they are now. */
+/** The current colours of the page. */
 export function theme(): string {
   return document.documentElement.dataset.theme ?? "";
 }
 
-/** Puts theme and row height on the page; follows the system while the theme is `auto`. */
+/** Applies theme and row height to the page; follows the system while the theme is `auto`. */
 export function applyPreferences(): void {
   const { theme, rows } = preferences();
   const root = document.documentElement;

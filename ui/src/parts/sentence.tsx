@@ -3,21 +3,21 @@ import { Link } from "@tanstack/react-router";
 import { Name } from "./name";
 import styles from "./sentence.module.css";
 
-/** What a word of a sentence names. */
+/** The thing that a word of a sentence names. */
 export interface Ref {
   kind: string;
   realm?: string | null;
   name: string;
 }
 
-/** A part of a sentence that the server wrote; `mark` says what an edit adds or removes. */
+/** A part of a sentence that the server wrote; `mark` says if an edit adds or removes it. */
 export interface Word {
   text: string;
   ref?: Ref | null;
   mark?: "ins" | "del" | null;
 }
 
-/** A sentence of the server; names in it lead to their pages. */
+/** A sentence of the server; names in it link to their pages. */
 export function Sentence({ words, large = false }: { words: Word[]; large?: boolean }) {
   return (
     <span className={large ? styles.large : undefined}>

@@ -8,7 +8,7 @@ import { MessageText } from "./message-text";
 import { Name } from "./name";
 import styles from "./states.module.css";
 
-/** Keeps the place of what is being fetched; shown only after 150 ms. */
+/** A placeholder for pending content; shown only after 150 ms. */
 export function Loading({ rows = 3 }: { rows?: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -27,7 +27,7 @@ export function Loading({ rows = 3 }: { rows?: number }) {
   );
 }
 
-/** What would be here, and the one act that fills it. */
+/** What would be here, and the one action that fills it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>
@@ -37,7 +37,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** What went wrong in the server's own words; a refusal says who can open it. */
+/** A problem in the server's own words; for a refusal, who can grant access. */
 export function ProblemView({
   problem,
   onRetry,
@@ -45,7 +45,7 @@ export function ProblemView({
 }: {
   problem: Problem;
   onRetry?: () => void;
-  /** Where one can go on instead. */
+  /** Where the reader can go instead. */
   children?: ReactNode;
 }) {
   const denied = problem.status === 403;

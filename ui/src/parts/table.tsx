@@ -10,11 +10,11 @@ export interface Column<Row> {
   key: string;
   title: string;
   cell: (row: Row) => ReactNode;
-  /** What the heading is read as, where it shows nothing. */
+  /** The accessible name of a heading that shows nothing. */
   label?: string;
   width?: string;
   number?: boolean;
-  /** Dropped first where the screen is narrow. */
+  /** Dropped first on a narrow screen. */
   minor?: boolean;
 }
 
@@ -29,8 +29,8 @@ interface Shape<Row> {
 }
 
 /**
- * Rows of a list. Up to 200 are plain rows, so that the browser finds text in them; more are
- * windowed. `total` counts what the server has, shown or not.
+ * Rows of a list. Up to 200 are plain rows, in which the browser can find text; more are windowed.
+ * `total` counts the server's rows, shown or not.
  */
 export function Table<Row>({
   rows,
@@ -58,7 +58,7 @@ export function Table<Row>({
   );
 }
 
-/** Rows of a list on the server, however long: those in sight are asked for. */
+/** Rows of a list on the server, of any length: only visible rows are loaded. */
 export function PagedTable<Row>({ list, ...shape }: Shape<Row> & { list: PagedList<Row> }) {
   return (
     <div className={styles.whole}>

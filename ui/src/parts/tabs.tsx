@@ -4,8 +4,8 @@ import { useKeys } from "./keys";
 import styles from "./tabs.module.css";
 
 /**
- * A row of links of which one is the page that is shown, and in sight; `t` goes to the next. The
- * children are router links.
+ * A row of links, one of which is the current page and scrolled into view; `t` goes to the next.
+ * The children are router links.
  */
 export function Tabs({ label, children }: { label: string; children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
@@ -33,7 +33,7 @@ export function Tabs({ label, children }: { label: string; children: ReactNode }
   );
 }
 
-/** A choice of a few, one of which holds: `Groups | People`. */
+/** A choice between a few values: `Groups | People`. */
 export function Segments<T extends string>({
   label,
   value,

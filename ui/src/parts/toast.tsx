@@ -6,7 +6,7 @@ import styles from "./toast.module.css";
 
 const manager = Toast.createToastManager();
 
-/** Says what was done; `undo` is offered for ten seconds. */
+/** Reports a completed action; `undo` is offered for ten seconds. */
 export function say(text: string, undo?: () => void): void {
   manager.add({
     title: text,
@@ -31,7 +31,7 @@ function List() {
   const { toasts } = Toast.useToastManager();
   const newest = toasts[0]?.id;
   useEffect(() => {
-    // What was pressed may be gone by what it did: the keyboard goes on from the heading.
+    // The action may have removed the pressed element: the keyboard continues from the heading.
     if (newest !== undefined && document.activeElement === document.body)
       document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [newest]);

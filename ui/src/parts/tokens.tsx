@@ -13,25 +13,25 @@ interface TokensProps {
   values: string[];
   onChange: (values: string[]) => void;
   suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>;
-  /** Names what `suggest` looks in, for the cache of answers. */
+  /** Names the source of `suggest`, for the cache of results. */
   source: string;
-  /** What a value is called. */
+  /** The label of a value. */
   show?: (value: string) => string;
-  /** What kind of thing a value is, where names alone do not say it. */
+  /** The kind of a value, if names alone do not show it. */
   kind?: (value: string) => string | undefined;
   /** Why a value has no meaning here; such values are kept and marked. */
   fault?: (value: string) => string | undefined;
   /** Whether this edit added the value. */
   isNew?: (value: string) => boolean;
-  /** The value that a typed text stands for. */
+  /** The value for a typed text. */
   read?: (text: string) => string | Promise<string>;
   placeholder?: string;
   disabled?: boolean;
 }
 
 /**
- * Values as tokens in one field. A text and Enter adds one, as does a suggestion; Backspace in the
- * empty field removes the last one, arrow keys walk over them, Delete removes the one with the focus.
+ * Values as tokens in one field. Text and Enter adds one, as does a suggestion; Backspace in the
+ * empty field removes the last one, arrow keys walk over them, Delete removes the focused one.
  */
 export function Tokens({
   label,
@@ -53,7 +53,7 @@ export function Tokens({
   const field = useRef<HTMLUListElement>(null);
   const isHighlighted = useRef(false);
   const choices = useChoices(source, text, suggest, open);
-  // A text is read by the server, perhaps: what is changed meanwhile stays.
+  // The server may read a text: changes during the request are kept.
   const current = useRef({ values, onChange });
   useEffect(() => {
     current.current = { values, onChange };

@@ -6,7 +6,7 @@ import { Name } from "./name";
 import { Card } from "./page";
 import styles from "./versions.module.css";
 
-/** A member of what two people changed, as lines of text: before, by them, and by me. */
+/** A member that two people changed, as lines of text: before, theirs, and mine. */
 export interface VersionRow {
   title: string;
   was: string[];
@@ -15,8 +15,8 @@ export interface VersionRow {
 }
 
 /**
- * The two versions of something that two people changed, side by side; what neither changed is
- * left out. Nothing is decided here: whichever is taken, the other one can be brought back.
+ * The two versions of something that two people changed, side by side; unchanged members are
+ * omitted. Nothing is decided here: whichever is chosen, the other one can be restored.
  */
 export function Versions({
   title,

@@ -19,7 +19,7 @@ import { AskTabs } from "./form";
 
 const route = getRouteApi("/ask/compare");
 
-/** Two people beside each other: on what only one may do something, and on what both may. */
+/** Two people side by side: what only one may do something on, and what both may. */
 export default function Compare() {
   const search = route.useSearch();
   const { realm, a, b, do: act, within } = search;

@@ -19,7 +19,7 @@ import { Verdict } from "./may";
 
 const route = getRouteApi("/ask/denials");
 
-/** Denials that engines showed: the latest of somebody, or one by the id of its decision. */
+/** Denials that engines showed: a user's latest, or one by the id of its decision. */
 export default function Denials() {
   const search = route.useSearch();
   const me = useMe();

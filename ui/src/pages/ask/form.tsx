@@ -22,7 +22,7 @@ export interface Question {
   on?: string;
 }
 
-/** The ways to ask that the caller has, with what was already said. */
+/** The forms of question that the caller may use, filled with the current values. */
 export function AskTabs({ search }: { search: Question }) {
   const { realm, who, do: act, on } = search;
   const exact = { exact: true, includeSearch: false };
@@ -55,7 +55,7 @@ export function AskTabs({ search }: { search: Question }) {
 /** The question as a sentence with a field for each of its words. */
 export function QuestionForm(props: FormProps) {
   const { realm, who, do: act, on } = props.search;
-  // What was asked elsewhere, by a link or the back button, takes the place of the draft.
+  // A question from elsewhere, by a link or the back button, replaces the draft.
   return <Form key={[realm, who, act, on].join("\n")} {...props} />;
 }
 
@@ -142,7 +142,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
   );
 }
 
-/** Three questions that the realm can answer, for who does not know what to ask. */
+/** Three questions that the realm can answer, as examples. */
 export function Examples() {
   const me = useMe();
   const realms = governed(useRealms().data?.realms);
@@ -156,7 +156,7 @@ export function Examples() {
   const operations = (listed.data?.operations ?? []).filter((one) =>
     /\.(load|read|get)$/.test(one.name),
   );
-  // Who may not ask about others asks about themselves.
+  // A caller who may not ask about others gets questions about themselves.
   const others = useRights(realm?.name ?? "").may("subject.search");
   return (
     <Card title={t("What can be asked")}>

@@ -8,13 +8,13 @@ export interface Box extends PathNode {
   y: number;
   width: number;
   lines: [string, string];
-  /** The lines as they are drawn: cut in their middle where the box has no room. */
+  /** The lines as they are drawn: cut in the middle if the box is too narrow. */
   shown: [string, string];
 }
 
 export interface Layout {
   boxes: Box[];
-  /** Each line with its way, as the `d` of an SVG path. */
+  /** Each line with its path, as the `d` of an SVG path. */
   lines: (PathEdge & { d: string })[];
   headings: { text: string; x: number }[];
   width: number;
@@ -22,35 +22,35 @@ export interface Layout {
 }
 
 export const BOX_HEIGHT = 48;
-/** Where the text of a box begins: behind its glyph, or without one. */
+/** Where the text of a box starts: after its glyph, or without one. */
 export const TEXT_LEFT = { glyph: 32, plain: 11 } as const;
 
 const GAP_X = 30;
 const GAP_Y = 18;
 const TOP = 28;
-/** The height that a line takes where it passes a column. */
+/** The height that a line needs where it passes a column. */
 const PASSING = 6;
 const RIGHT = 11;
-// Of the widest column of its kind; a longer text is cut.
+// The widest column of each kind; longer text is cut.
 const WIDEST = { person: 130, through: 150, statement: 230, need: 210 } as const;
 const NARROWEST = 76;
-// What a character takes: half bold at 13 pixels, and plain at 12.
+// Width of a character: semibold at 13 pixels, and regular at 12.
 const FIRST_CHARACTER = 7.3;
 const SECOND_CHARACTER = 6.4;
 
-/** Whether a glyph stands before the text of a box. */
+/** Whether a glyph precedes the text of a box. */
 export function hasGlyph(node: PathNode): boolean {
   return node.kind === "statement" || node.kind === "need";
 }
 
-/** What stands in a column: a box, or the place where a line to a further column passes. */
+/** An item of a column: a box, or the place where a line to a further column passes. */
 interface Item {
   id: string;
   height: number;
   node?: PathNode;
 }
 
-/** Places the boxes in columns, in the order of what they lead to, so that few lines cross. */
+/** Places the boxes in columns, ordered by the boxes that they lead to, to keep crossings few. */
 export function layoutOf(path: Path): Layout {
   const columns: Item[][] = Array.from({ length: path.columns }, (_, column) =>
     path.nodes
@@ -109,7 +109,7 @@ function heightOf(column: Item[]): number {
   return column.reduce((sum, item) => sum + item.height, GAP_Y * Math.max(0, column.length - 1));
 }
 
-// From the right, where the order is the rule's, each column follows the one that it leads to.
+// From the right, where the rule gives the order, each column follows the one that it leads to.
 function order(columns: Item[][], links: (readonly [string, string])[]): void {
   const rank = new Map<string, number>();
   for (let column = columns.length - 1; column >= 0; column -= 1) {
@@ -126,7 +126,7 @@ function order(columns: Item[][], links: (readonly [string, string])[]): void {
   }
 }
 
-/** A line through places: bent between the columns, straight past what stands in them. */
+/** A line through places: curved between the columns, straight past the boxes in them. */
 function curve(places: { x: number; y: number; width: number }[]): string {
   const points = places.slice(1).map((to, at) => {
     const from = places[at] ?? to;
@@ -178,7 +178,7 @@ function headings(path: Path, lefts: number[]): { text: string; x: number }[] {
   return found;
 }
 
-/** The two lines of a box: what it is called, and what it is. */
+/** The two lines of a box: its name and its kind. */
 export function linesOf(node: PathNode): [string, string] {
   const { statement, on } = node;
   if (statement) {
@@ -201,13 +201,13 @@ function typed(entity: string): string {
   return [kindOf(entity), tail(entity)].filter(Boolean).join(" ");
 }
 
-/** The last part of a name: of `table:metalake:lake.sales` that is `lake.sales`. */
+/** The last part of a name: `lake.sales` for `table:metalake:lake.sales`. */
 export function tail(name: string): string {
   const rest = bare(name);
   return rest.slice(rest.lastIndexOf(":") + 1) || rest;
 }
 
-/** What is reached by an arrow key from a box; -1 where nothing lies there. */
+/** The box that an arrow key reaches from a box; -1 if there is none. */
 export function neighbour({ boxes, lines }: Layout, here: Box, key: string): number {
   if (key === "ArrowRight" || key === "ArrowLeft") {
     const isRight = key === "ArrowRight";

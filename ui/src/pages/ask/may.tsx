@@ -22,7 +22,7 @@ import { Ways } from "./ways";
 
 const route = getRouteApi("/ask");
 
-/** May somebody do something on something: the verdict, why, and what would change it. */
+/** Whether a person may do something on an entity: the verdict, why, and what would change it. */
 export default function May() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

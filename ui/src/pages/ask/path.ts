@@ -6,16 +6,18 @@ export type Step = Schemas["RuleStep"];
 
 export type NodeState = "allow" | "deny" | "beaten" | "missing" | "plain";
 
-/** A box of the picture: the person, whom the person acts as, a statement, or what is needed. */
+/**
+ * A box of the picture: the person, a principal that the person acts as, a statement, or a need.
+ */
 export interface PathNode {
   id: string;
   kind: "person" | "through" | "statement" | "need";
   /** 0 is the person; statements and needs have the last two columns. */
   column: number;
   state: NodeState;
-  /** A principal; of a need what the rule calls it. */
+  /** A principal; for a need, the rule's name of it. */
   name: string;
-  /** The entity that a need is about. */
+  /** The entity that a need concerns. */
   on?: string;
   statement?: Statement;
   /** The privilege of the statement that counts here. */
@@ -49,12 +51,12 @@ interface Need {
 }
 
 /**
- * The picture of an explanation. Boxes and lines are the answer's own: nothing is decided here.
+ * The picture of an explanation. Boxes and lines are the response's own: nothing is decided here.
  *
- * What is needed are the leaves of the rule: of a yes those that suffice, of a no those about which
- * something is stored, and what the smallest change would add. A line leads from each statement to
- * the needs that it decides, and to each statement over the groups and roles that it reaches the
- * person by.
+ * The needs are the leaves of the rule: for an allow those that suffice, for a denial those about
+ * which something is stored, and those that the smallest change would add. Lines lead from the
+ * person through groups and roles to each statement that reaches the person by them, and from each
+ * statement to the needs that it decides.
  */
 export function pathOf(explanation: Explanation, person: string): Path {
   const needs = needsOf(explanation);
@@ -113,7 +115,7 @@ export function pathOf(explanation: Explanation, person: string): Path {
   return { nodes: all, edges: [...edges.values()], columns: statements + 2, folded };
 }
 
-/** Where a need is decided: the entity that a statement about it names, or that it was asked for. */
+/** Where a need is decided: the entity in a statement about it, or the entity of the question. */
 function placeOf(need: Need, drawn: Statement[]): string | undefined {
   const deciding = (ids: string[]) => drawn.find((one) => ids.includes(one.id))?.on;
   return deciding(need.deniedBy) ?? deciding(need.allowedBy) ?? need.on;
@@ -124,14 +126,14 @@ function statementId(id: string): string {
 }
 
 /**
- * Whether a privilege is held by what somebody is, not by a statement that is stored: a grant in a
- * metalake of the name `implied` has an id that begins in the same way.
+ * Whether a privilege follows from an attribute of the principal, not from a stored statement: the
+ * id of a grant in a metalake with the name `implied` has the same prefix.
  */
 function isImplied(id: string, stored: ReadonlySet<string>): boolean {
   return id.startsWith("implied:") && !stored.has(id);
 }
 
-/** What is needed, in the order of the rule. */
+/** The needs, in the order of the rule. */
 function needsOf(explanation: Explanation): Need[] {
   const { rule, allow, ways } = explanation;
   if (!rule) return [];
@@ -157,7 +159,7 @@ function needsOf(explanation: Explanation): Need[] {
   return all.filter((need) => kept.has(need));
 }
 
-/** What stands in the way goes before what is missing, and that before what holds. */
+/** Denied needs come before missing ones, and these before needs that hold. */
 function weight(need: Need): number {
   return need.deniedBy.length && !need.holds ? 0 : need.holds ? 2 : 1;
 }
@@ -166,13 +168,13 @@ function needId(says: string, on: string | null): string {
   return `need ${says} ${on ?? ""}`;
 }
 
-/** Of a step that holds, the steps without further steps by which it does. */
+/** For a step that holds, the leaf steps that make it hold. */
 function sufficing(step: Step): Step[] {
   if (!step.holds) return [];
   return step.steps.length ? step.steps.flatMap(sufficing) : [step];
 }
 
-/** Of a step that fails, the steps without further steps about which anything is stored. */
+/** For a step that fails, the leaf steps about which anything is stored. */
 function failing(step: Step): Step[] {
   if (step.steps.length) return step.steps.flatMap(failing);
   return step.holds || step.allowed_by.length || step.denied_by.length ? [step] : [];
@@ -213,11 +215,13 @@ function privilegeOf(one: Statement, needs: Need[]): string {
   return named?.says ?? one.privileges[0] ?? "";
 }
 
-/** How many boxes at most lie from each name to a statement, that lines only lead to the right. */
+/**
+ * The longest chain from each name to a statement, in boxes, so that lines only lead to the right.
+ */
 function layers(chains: string[][]): Map<string, number> {
   const depth = new Map<string, number>();
   const names = new Set(chains.flat());
-  // Memberships have no circles, so that each round settles at least one name.
+  // Memberships have no cycles, so each round settles at least one name.
   for (let round = 0, moved = true; moved && round <= names.size; round += 1) {
     moved = false;
     for (const chain of chains)

@@ -17,7 +17,7 @@ import {
 import type { Path, PathNode } from "./path";
 import styles from "./picture.module.css";
 
-/** Columns from the person on the left to what the act needs on the right. */
+/** Columns from the person on the left to the needs of the operation on the right. */
 export function Picture({ path, realm, person }: { path: Path; realm: string; person: string }) {
   const layout = useMemo(() => layoutOf(path), [path]);
   const { boxes, width, height } = layout;
@@ -101,7 +101,7 @@ export function Picture({ path, realm, person }: { path: Path; realm: string; pe
   );
 }
 
-/** How small the picture gets before it scrolls, that its text stays legible. */
+/** The smallest scale before the picture scrolls, to keep its text legible. */
 const SMALLEST = 0.85;
 
 function Folded({ path }: { path: Path }) {
@@ -144,7 +144,7 @@ function Content({ box }: { box: Box }) {
   );
 }
 
-/** What is seen, what the colour says, and what was cut. */
+/** The text for screen readers: the box, the meaning of its colour, and the text that was cut. */
 function spoken(box: Box): string {
   const says = {
     allow: t("allows"),
@@ -159,7 +159,7 @@ function spoken(box: Box): string {
     .join(", ");
 }
 
-/** The same as an ordered list: for phones, for readers of the screen, and on demand. */
+/** The same as an ordered list: for phones, for screen readers, and on demand. */
 export function PathList({ path }: { path: Path }) {
   const byId = new Map(path.nodes.map((node) => [node.id, node]));
   const into = (id: string) =>

@@ -6,7 +6,7 @@ import { bare, Name } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./reasons.module.css";
 
-/** Who may, by reason: the people of a reason on expansion. */
+/** Who may, by reason: a reason expands to its people. */
 export function Reasons({
   realm,
   act,

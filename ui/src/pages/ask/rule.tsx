@@ -12,7 +12,7 @@ export function RuleTree({ step }: { step: Step }) {
   );
 }
 
-// Of an alternative that holds, what does not hold is not needed; it is drawn as such.
+// An alternative that holds needs none of its failing branches; they are drawn as not needed.
 function Line({ step, needed }: { step: Step; needed: boolean }) {
   const state = step.holds ? "allow" : needed ? "deny" : "unknown";
   const labels = { allow: t("holds"), deny: t("does not hold"), unknown: t("not needed") };

@@ -10,7 +10,7 @@ import type { Explanation, Statement } from "./path";
 type Way = Explanation["ways"][number];
 const SHOWN = 5;
 
-/** The smallest changes that would turn a no into a yes, and who can make them. */
+/** The smallest changes that would turn a denial into an allow, and who can make them. */
 export function Ways({ ways, named, realm }: { ways: Way[]; named: Statement[]; realm: string }) {
   if (ways.length === 0)
     return <Empty title={t("No single change to the stored rules would allow it.")} />;

@@ -15,7 +15,7 @@ import { quoted } from "./shell-word";
 
 const route = getRouteApi("/ask/what");
 
-/** On which assets somebody may do something. */
+/** The assets on which a person may do something. */
 export default function What() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -17,7 +17,7 @@ import { quoted } from "./shell-word";
 
 const route = getRouteApi("/ask/who");
 
-/** Who may do something on something: everybody, by name. */
+/** Who may do something on an entity: everybody, by name. */
 export default function Who() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -16,7 +16,7 @@ interface Reason {
 
 const PEOPLE = 100;
 
-/** Who of a row may, and because of what: people for whom the same opens the path are together. */
+/** Who in a row may, and why: people with the same reasons are grouped. */
 export function AccessReasons({
   realm,
   entity,
@@ -133,7 +133,7 @@ function Because({ by }: { by: Granted }) {
   );
 }
 
-/** The groups and roles over which a statement comes to somebody. */
+/** The groups and roles through which a statement reaches a person. */
 function Over({ names }: { names?: string[] }) {
   if (!names) return <p className={styles.quiet}>{t("as the owner")}</p>;
   if (names.length === 0) return null;
@@ -144,7 +144,7 @@ function Over({ names }: { names?: string[] }) {
   );
 }
 
-/** The people of a path, together where the same statements come to them over the same groups. */
+/** The people of a path, grouped by the same statements through the same groups. */
 function byReason(people: Schemas["PersonWithAccess"][], column: Column): Reason[] {
   const reasons = new Map<string, Reason>();
   for (const one of people) {

@@ -168,7 +168,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
   );
 }
 
-/** What is not shown: rows of which nobody may anything, and rows beyond the page. */
+/** What is not shown: rows without any access, and rows beyond the page. */
 function Rest({ table, onMore }: { table: AccessTable; onMore: () => void }) {
   const { rows, total, closed } = table;
   return (
@@ -201,7 +201,7 @@ function Cells({
   onOpen,
 }: {
   table: AccessTable;
-  /** Whose columns come first. */
+  /** The realm whose columns come first. */
   realm: string;
   kind: Rows;
   onOpen: (cell: { row: Row; column: Column; may: number }) => void;
@@ -292,7 +292,7 @@ const HEADS: Record<Rows, string> = {
 
 /**
  * The columns with their places in the counts, those of `realm` first; operations that nobody may
- * are left out.
+ * use are omitted.
  */
 function columnsOf(table: AccessTable, realm: string): { column: Column; place: number }[] {
   return table.columns
@@ -337,7 +337,7 @@ function Cell({
   );
 }
 
-/** How a row is called: a person, a group, or what a set of roles acts as. */
+/** The label of a row: a person, a group, or what a set of roles acts as. */
 function RowName({ row }: { row: Row }) {
   const people = t("{n, plural, one {# person} other {# people}}", { n: row.people });
   if (row.key.startsWith("user:")) return <Name text={bare(row.key)} />;
@@ -395,7 +395,7 @@ function whatOf({ way, operation, realm }: Column): { what: string; realm: strin
   return { what: way || operation, realm };
 }
 
-/** How many read it by each system, where these numbers differ. */
+/** How many users read it in each system, if these numbers differ. */
 function disagreement(table: AccessTable, titles: (realm: string) => string): string {
   const reading = table.columns
     .map((column, place) => ({ column, n: table.counts[place] ?? 0 }))

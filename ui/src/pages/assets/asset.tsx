@@ -17,7 +17,7 @@ import styles from "./asset.module.css";
 
 const route = getRouteApi("/asset");
 
-/** One asset in all systems that know it: who reaches it, and what lies in it. */
+/** One asset in all systems that know it: who reaches it, and what it contains. */
 export default function Asset() {
   const { realm, e: entity, tab, rows, columns } = route.useSearch();
   if (!realm || !entity)
@@ -145,7 +145,7 @@ function Facts({ stored, realm }: { stored: Schemas["EntityResponse"]; realm: st
   );
 }
 
-/** What people call an entity: the last part of its name. */
+/** The display name of an entity: the last part of its name. */
 export function called(entity: string): string {
   if (!entity.startsWith("urn:li:")) return bare(entity).split(":").at(-1) ?? entity;
   const key = entity.split(":").slice(3).join(":");

@@ -12,7 +12,7 @@ import { count, t } from "../../words";
 
 const FILTERED_FROM = 20;
 
-/** What lies directly in an asset. */
+/** The direct children of an asset. */
 export function Inside({ realm, entity }: { realm: string; entity: string }) {
   const [text, setText] = useState("");
   const q = useDeferredValue(text.trim());

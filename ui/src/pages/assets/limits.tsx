@@ -15,7 +15,7 @@ import styles from "./rules.module.css";
 
 type Sight = Schemas["SightResponse"];
 
-/** The row filters and column masks of a table, for oneself or as somebody else sees it. */
+/** The row filters and column masks of a table, for the caller or as another user sees it. */
 export function Limits({ realm, entity }: { realm: string; entity: string }) {
   const [who, setWho] = useState("");
   const asked = useSettled(who.trim(), 300);
@@ -27,7 +27,7 @@ export function Limits({ realm, entity }: { realm: string; entity: string }) {
     { retry: false, placeholderData: (before) => before },
   );
   const problem = seen.error ? problemOf(seen.error) : null;
-  // What has no rows has no limits either; that nothing answers says nothing of that.
+  // An entity without rows has no limits either; a failure without a response does not say so.
   const isRefused = problem !== null && problem.status >= 400 && problem.status < 500;
   if (asked === "" && (isRefused || seen.isPending)) return null;
   return (

@@ -7,7 +7,7 @@ import { Loading } from "../../parts/states";
 import { t } from "../../words";
 import styles from "./access.module.css";
 
-/** What the caller may do with an asset: for whoever may not ask about others. */
+/** What the caller may do with an asset: for a caller who may not ask about others. */
 export function OwnAccess({ realm, entity }: { realm: string; entity: string }) {
   const own = useOwnOperations(realm, entity);
   const vocabulary = $api.useQuery(

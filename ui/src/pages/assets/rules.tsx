@@ -14,7 +14,7 @@ type Row = Schemas["StatementRow"];
 
 const MOST = 1_000;
 
-/** The statements that bear on an asset, and what limits its rows and values. */
+/** The statements that affect an asset, and the limits on its rows and values. */
 export function Rules({ realm, entity }: { realm: string; entity: string }) {
   return (
     <div className={styles.groups}>

@@ -71,8 +71,8 @@ const ROW = "[data-tree-row]";
 const TWIST = "button[aria-expanded]";
 
 /**
- * Arrow keys walk the tree: down and up over the rows, right opens or goes into, left closes or
- * goes out; `*` opens all rows of the level.
+ * Arrow keys walk the tree: down and up over the rows, right opens or enters, left closes or
+ * leaves; `*` opens all rows of the level.
  */
 function walk(event: KeyboardEvent<HTMLElement>): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -107,7 +107,7 @@ function Level({
 }: {
   realm: string;
   of?: string;
-  /** What names hold; only at the top of what is shown. */
+  /** Filters by name; only at the top level. */
   text?: string;
 }) {
   const [size, setSize] = useState(PAGE);
@@ -154,7 +154,7 @@ function Level({
   );
 }
 
-/** What of a level is not here: a button brings more, up to so many as a tree may show. */
+/** What is missing of a level: a button loads more, up to the most that a tree may show. */
 function More({
   realm,
   of,

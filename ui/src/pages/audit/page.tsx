@@ -41,7 +41,7 @@ export default function Audit() {
           ...texts,
           outcome: OUTCOMES.find((one) => one === outcome),
           from: from && startOf(from),
-          // The day that is named last belongs to what is asked for.
+          // The last day of a range is part of it.
           until: until && startOf(until, 1),
           order: "newest",
           "page.limit": size,
@@ -215,7 +215,7 @@ export default function Audit() {
 
 const OUTCOMES = ["allow", "deny", "error"] as const;
 
-/** A field whose text counts when it is left, or with Enter. */
+/** A field whose text counts when it loses focus, or with Enter. */
 function Settled({
   label,
   value,
@@ -253,7 +253,7 @@ function said(row: Row, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** What was done, as people call it; the operation's name is its tooltip. */
+/** The operation's title; its name is the tooltip. */
 function Act({ row }: { row: Row }) {
   const operation = said(row, "operation");
   return row.title ? <span title={operation}>{row.title}</span> : <code>{operation}</code>;

@@ -3,7 +3,9 @@ import type { Draft } from "../../parts/effect";
 
 type Statement = Pick<Schemas["StatementRow"], "id" | "to" | "privileges">;
 
-/** What is stored of somebody on an entity, with other actions; what others hold by it stays. */
+/**
+ * The stored grant of a principal on an entity, with other actions; other principals keep theirs.
+ */
 export function draftOf(
   stored: Statement[],
   whole: string,

@@ -239,7 +239,7 @@ function rowsOf(statements: Statement[]): Row[] {
   );
 }
 
-/** Whether names are meant that an entity's name fits. */
+/** Whether an anchor is a pattern for names of entities. */
 function isPattern(anchor: string): boolean {
   return /[*?]/.test(anchor);
 }
@@ -251,14 +251,14 @@ interface Stored {
   retry: () => void;
 }
 
-/** What is stored of somebody on an entity or pattern, or why that is not known. */
+/** The stored grants of a principal on an entity or pattern, or why they are not known. */
 function useStored(realm: string, principal: string, anchor: string): Stored {
   const asked = useSettled(JSON.stringify([principal, anchor]), PAUSE);
   const [to, on] = JSON.parse(asked) as [string, string];
   const isNamed = bare(to) !== "" && kindOf(on) !== "";
   const found = useQuery({
     queryKey: ["grants", realm, to, on],
-    // A pattern is not asked for by itself: it is looked for among all that names the person.
+    // A pattern cannot be queried: it is looked for among all statements that name the person.
     queryFn: ({ signal }) =>
       everyStatement(realm, { to, on: isPattern(on) ? undefined : on }, signal),
     retry: false,
@@ -292,13 +292,14 @@ function Grant({
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
   const whole = principalOf(principal);
-  // What the person has on the entity already is no part of a new grant, and is not lost by it.
+  // Existing actions of the person on the entity are not part of a new grant, and are not lost by
+  // it.
   const known = useStored(realm, whole, anchor);
   const row = known.row ?? given;
   const held = [...new Set([...row.held, ...actions])].filter(
     (one) => changes[one] ?? row.held.includes(one),
   );
-  // A row of the list may lack statements that did not fit it; nothing is changed by it alone.
+  // A row of the list may lack statements that did not fit; nothing is changed from it alone.
   const ready =
     bare(whole) !== "" && kindOf(anchor) !== "" && known.row !== undefined && !row.fixed;
   const isChanged = [...held].sort().join() !== [...row.held].sort().join();
@@ -317,7 +318,7 @@ function Grant({
     const more = held.filter((one) => !row.held.includes(one));
     setBusy(true);
     try {
-      // One action at a time: where a list is missing, all are meant.
+      // One action at a time: a request without a list means all.
       for (const action of less)
         await callDialect(realm, "POST", `${BASE}/revoke`, { ...body, actions: [action] });
       for (const action of more)
@@ -401,7 +402,7 @@ const PARTS: Record<string, string[]> = {
   program: ["NAMESPACE", "APPLICATION", "PROGRAM"],
 };
 
-/** An entity or pattern as CDAP's calls name it; the last part takes what is left of the name. */
+/** An entity or pattern as CDAP's calls name it; the last part gets the rest of the name. */
 function anchorOf(anchor: string): { authorizable: object } {
   const type = kindOf(anchor);
   const keys = PARTS[type] ?? ["NAMESPACE", type.toUpperCase()];

@@ -16,7 +16,7 @@ import styles from "./findings.module.css";
 
 const DAY = 86_400_000;
 
-/** One finding: what it says, the effect of its fix, and leaving it for a time. */
+/** One finding: its text, the effect of its fix, and dismissing it for a time. */
 export function Detail({
   realm,
   finding,
@@ -114,7 +114,7 @@ export function Detail({
   );
 }
 
-/** The change that brought the finding, as far as the server still knows it. */
+/** The change that caused the finding, if the server still knows it. */
 function FirstSeen({ realm, finding }: { realm: string; finding: Schemas["FindingResponse"] }) {
   const { rule, kind, name } = finding;
   const found = $api.useQuery(

@@ -21,7 +21,7 @@ type Finding = Schemas["FindingResponse"];
 
 const route = getRouteApi("/findings");
 
-/** What lint found in the rules of a realm, with how to mend it. */
+/** Lint's findings in the rules of a realm, with how to fix them. */
 export default function Findings() {
   const { realm: chosen, rule, severity, left, since } = route.useSearch();
   const navigate = route.useNavigate();

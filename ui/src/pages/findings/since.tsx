@@ -15,7 +15,8 @@ const AGES: [days: number, label: string][] = [
 
 /**
  * Chooses the revision since which findings are new: the newest one of so many days ago, by the
- * audit trail. Whoever may not read that is offered nothing, and sees a revision that a link names.
+ * audit trail. A caller who may not read the trail gets no choices, and sees a revision that a link
+ * names.
  */
 export function Since({
   realm,

@@ -1,7 +1,7 @@
 import { callDialect } from "../../api/client";
 import { bare } from "../../parts/name";
 
-/** A role by its metalake and its name there: `role:quillmere:readers`. */
+/** The metalake and name of a role: `role:quillmere:readers`. */
 export function roleParts(role: string): { metalake: string; name: string } {
   const whole = bare(role);
   const colon = whole.indexOf(":");
@@ -22,7 +22,7 @@ export type Held = Record<string, Condition>;
 
 const at = (metalake: string) => `/api/metalakes/${encodeURIComponent(metalake)}`;
 
-/** Grants a role privileges on an entity, or takes them back, as Gravitino's clients do. */
+/** Grants a role privileges on an entity, or revokes them, as Gravitino's clients do. */
 async function change(
   realm: string,
   role: string,
@@ -39,7 +39,7 @@ async function change(
   await callDialect(realm, "PUT", path, { privileges });
 }
 
-/** Makes what a role holds on an entity be `now`: takes back first, since opposites exclude. */
+/** Makes `now` the privileges of a role on an entity: revokes first, since opposites exclude. */
 export async function store(
   realm: string,
   role: string,
@@ -53,7 +53,7 @@ export async function store(
   await change(realm, role, entity, "grant", more);
 }
 
-/** Gives a role to a user or group of its metalake, or takes it back. */
+/** Assigns a role to a user or group of its metalake, or revokes it. */
 export async function assign(
   realm: string,
   role: string,
@@ -79,7 +79,7 @@ export async function deleteRole(realm: string, role: string): Promise<void> {
   await callDialect(realm, "DELETE", `${at(metalake)}/roles/${encodeURIComponent(name)}`);
 }
 
-/** Makes a user or group the owner of an entity, in place of whoever it was. */
+/** Makes a user or group the owner of an entity, replacing the previous owner. */
 export async function setOwner(realm: string, entity: string, owner: string): Promise<void> {
   const object = objectParts(entity);
   const path = `${at(object.metalake)}/owners/${object.type}/${encodeURIComponent(object.name)}`;

@@ -20,7 +20,7 @@ import { RoleTabs } from "./roles";
 
 const route = getRouteApi("/r/$realm/owners");
 
-/** Who owns an object, and giving it to somebody else. */
+/** The owner of an object, and transferring it to another owner. */
 export default function Owners() {
   const { realm } = route.useParams();
   const { e } = route.useSearch();

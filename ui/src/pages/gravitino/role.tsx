@@ -78,13 +78,13 @@ export default function RolePage() {
   );
 }
 
-/** An edit that is not saved: what it is to be, and what it began with. */
+/** An unsaved edit: the new state, and the state that it started from. */
 interface Kept {
   base: Grid;
   mine: Grid;
 }
 
-/** What the statements of a role say, by entity. */
+/** The statements of a role, by entity. */
 function gridOf(stored: Statement[]): Grid {
   const grid: Grid = {};
   for (const one of stored) {
@@ -96,7 +96,7 @@ function gridOf(stored: Statement[]): Grid {
   return grid;
 }
 
-/** The statements by which the grid differs from what is stored, as a draft. */
+/** The statements in which the grid differs from the stored ones, as a draft. */
 function draftOf(role: string, stored: Statement[], now: Grid): Draft {
   const put: NonNullable<Draft["put"]> = [];
   const remove: string[] = [];
@@ -137,7 +137,7 @@ function Editor({
   stored: Statement[];
   /** How many statements the role has, shown or not. */
   total: number;
-  /** Reads the statements anew: somebody else may have changed them. */
+  /** Rereads the statements: another user may have changed them. */
   onReload: () => Promise<Statement[]>;
   privileges: Schemas["PrivilegeResponse"][];
 }) {
@@ -161,7 +161,7 @@ function Editor({
   };
   const keep = (next: Kept) => {
     setKept(next);
-    // What changes nothing yet is not worth finding again.
+    // An edit that changes nothing yet is not worth keeping.
     if (alike(next.base, next.mine)) forgetDraft(key);
     else keepDraft(key, next);
   };
@@ -188,7 +188,7 @@ function Editor({
       say(t("Role saved"));
     } catch (failure) {
       setProblem(problemOf(failure));
-      // What was stored before the failure is one's own: it is no other version.
+      // The part that was stored before the failure is the user's own: it is no other version.
       keep({ base: gridOf(await onReload()), mine: now });
     } finally {
       await queries.invalidateQueries();
@@ -286,7 +286,7 @@ function alike(one: Grid, other: Grid): boolean {
   return versionsOf(one, other, one).every(({ was, theirs }) => was.join() === theirs.join());
 }
 
-/** What each version of a role says about an object, a privilege a line. */
+/** What each version of a role says about an object, one privilege per line. */
 function versionsOf(base: Grid, theirs: Grid, mine: Grid): VersionRow[] {
   const entities = new Set([base, theirs, mine].flatMap((grid) => Object.keys(grid)));
   return [...entities].sort().map((entity) => {

@@ -40,7 +40,9 @@ interface Row {
   objects: number;
 }
 
-/** The roles of a realm of Gravitino: who holds them, and on how much they say something. */
+/**
+ * The roles of a realm of Gravitino: who holds them, and on how many objects they have privileges.
+ */
 export default function Roles() {
   const { realm } = route.useParams();
   const { q = "" } = route.useSearch();
@@ -156,7 +158,7 @@ export default function Roles() {
   );
 }
 
-/** Whether a list is here, and to its end. */
+/** Whether a list is loaded to its end. */
 function isWhole(length?: number, total?: number): boolean {
   return length !== undefined && total !== undefined && length >= total;
 }

@@ -13,7 +13,7 @@ const AGES: [days: number, label: string][] = [
   [30, "30 days ago"],
 ];
 
-/** What a text of the address compares with: a revision, a time, or the plan; else nothing. */
+/** The value that a parameter compares with: a revision, a time, or the plan; else undefined. */
 export function comparedWith(text: string | undefined): number | string | undefined {
   if (!text) return undefined;
   if (text === PLANNED) return text;
@@ -21,7 +21,7 @@ export function comparedWith(text: string | undefined): number | string | undefi
   return Number.isNaN(Date.parse(text)) ? undefined : text;
 }
 
-/** How people call an earlier state that is compared with. */
+/** The display name of an earlier state that is compared with. */
 export function thenCalled(against: number | string): string {
   return typeof against === "number"
     ? t("revision {against}", { against })
@@ -29,8 +29,8 @@ export function thenCalled(against: number | string): string {
 }
 
 /**
- * Chooses what the matrix is compared with: an earlier state, for readers of the trail, or the plan
- * that was made last.
+ * Chooses the state that the matrix is compared with: an earlier one, for readers of the trail, or
+ * the latest plan.
  */
 export function Against({
   realm,

@@ -15,7 +15,7 @@ const SAYS: Record<string, string> = {
   "?": "differs from one to another",
 };
 
-/** What a cell says in words, and where it was something else, that too. */
+/** A cell in words, with its earlier value if that differs. */
 export function says(matrix: Matrix, { row, column }: Cell): string {
   const now = matrix.cells[row]?.[column] ?? ".";
   const then = matrix.cells_then?.[row]?.[column] ?? now;
@@ -28,7 +28,7 @@ function short(name: string): string {
   return name.startsWith("urn:li:") ? bare(name) : name.slice(name.lastIndexOf(":") + 1);
 }
 
-/** How a role set is called: by what tells it apart, or by its first user. */
+/** The name of a role set: the roles that distinguish it, or its first user. */
 export function rowName(row: Matrix["rows"][number]): string {
   const named = row.principals.filter((one) => !one.startsWith("user:")).map(short);
   const shown =

@@ -1,9 +1,9 @@
-/** What a cell shows: the letter of the matrix, or that it was gained, lost, or is another one. */
+/** The mark of a cell: its letter in the matrix, or that it was gained, lost or changed. */
 export type Mark = "+" | "-" | "~" | string;
 
 /**
- * The rows of letters to draw: those of now, and where they were others before, how they changed.
- * Gained is what is allowed now, lost what was.
+ * The rows of letters to draw: the current ones, with how cells changed since before. A gained cell
+ * is allowed now, a lost one was.
  */
 export function changes(now: string[], before: string[] | null): string[] {
   if (!before) return now;

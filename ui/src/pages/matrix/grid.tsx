@@ -29,7 +29,7 @@ const MOVES: Record<string, [number, number]> = {
   ArrowRight: [0, 1],
 };
 
-/** Where each row or column begins, and how large it is: by the square root of what is in it. */
+/** The start and size of each row or column: by the square root of its count. */
 export function layout(sizes: number[], whole: number): { at: number; size: number }[] {
   const roots = sizes.map(Math.sqrt);
   const sum = roots.reduce((all, one) => all + one, 0) || 1;
@@ -45,7 +45,7 @@ export function layout(sizes: number[], whole: number): { at: number; size: numb
 
 /**
  * The matrix as rectangles on a canvas, one for each role set and class; arrow keys choose a cell,
- * `+` and `-` make it larger and smaller. What is chosen is told in words beside it.
+ * `+` and `-` zoom. The chosen cell is described in words beside it.
  */
 export function Grid({
   matrix,
@@ -59,7 +59,7 @@ export function Grid({
   marks: string[];
   cell: Cell;
   onCell: (cell: Cell) => void;
-  /** Leads to what is told about the chosen cell. */
+  /** Moves to the description of the chosen cell. */
   onOpen: () => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -177,12 +177,12 @@ export function Grid({
   );
 }
 
-/** Pixels of the canvas for one of the page's: what is large is no sharper than the screen. */
+/** Canvas pixels per page pixel: a large canvas is no sharper than the screen. */
 function sharpness(zoom: number): number {
   return zoom === 1 ? 2 : 1;
 }
 
-/** Scrolls the frame so that the row or column of the chosen cell is in sight. */
+/** Scrolls the frame to show the row or column of the chosen cell. */
 function scrollTo(
   frame: HTMLElement,
   side: "Left" | "Top",
@@ -237,7 +237,7 @@ function draw(
 ): void {
   const colour = (name: string) => style.getPropertyValue(name);
   const colours: Record<string, string> = {
-    // What stays is pale beside what changed.
+    // Unchanged cells are pale beside changed ones.
     a: colour(isCompared ? "--allow-line" : "--allow"),
     "?": colour("--partial-line"),
     "+": colour("--allow"),
@@ -247,7 +247,7 @@ function draw(
   const scale = context.canvas.width / width;
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, width, height);
-  // Most cells are denied: these are the ground, and what differs is drawn on it in runs.
+  // Most cells are denied: they are the background, and the others are drawn on it in runs.
   context.fillStyle = colour("--sunk");
   context.fillRect(0, 0, end(columns), end(rows));
   rows.forEach((row, at) => {
@@ -281,7 +281,7 @@ function end(places: { at: number; size: number }[]): number {
   return last ? last.at + last.size : 0;
 }
 
-/** A dot for what ownership decides, so that it is not colour alone that tells. */
+/** A dot for cells that ownership decides, so that not only the colour tells. */
 function mark(
   context: CanvasRenderingContext2D,
   colour: string,
@@ -295,7 +295,7 @@ function mark(
   context.fill();
 }
 
-/** Plus or minus for what was gained or lost, for the same reason. */
+/** A plus or minus for gained or lost cells, for the same reason. */
 function sign(
   context: CanvasRenderingContext2D,
   colour: string,

@@ -107,10 +107,10 @@ export default function MatrixPage() {
   );
 }
 
-/** The cell that was chosen at each place of the history, for who comes back to it. */
+/** The chosen cell of each history entry, for going back to it. */
 const chosenCells = new Map<string, Cell>();
 
-/** What is asked: `against` is a revision, a time or the plan that the matrix is compared with. */
+/** The question: `against` is a revision, a time or the plan that the matrix is compared with. */
 interface MatrixQuestion {
   realm: string;
   ask: string;
@@ -119,7 +119,7 @@ interface MatrixQuestion {
   against?: number | string;
 }
 
-/** The matrix; of the cells in `explain` with the reasons. */
+/** The matrix, with reasons for the cells in `explain`. */
 function useMatrix(question: MatrixQuestion, explain: [number, number][], enabled = true) {
   const { realm, ask, type, within } = question;
   const isPlanned = question.against === PLANNED;
@@ -145,7 +145,7 @@ function useMatrix(question: MatrixQuestion, explain: [number, number][], enable
 
 const NO_PLAN = { put: [], remove: [], members: { add: [], remove: [] } };
 
-/** The same with the plan as what is now: it says what would be, beside what is. */
+/** The same with the plan as the current state, compared with the stored one. */
 function afterPlan(found: Matrix): Matrix {
   return {
     ...found,
@@ -250,7 +250,7 @@ function Answer({ question }: { question: MatrixQuestion }) {
   );
 }
 
-/** Puts the focus on the first thing that can have it; in the picture, on the matrix itself. */
+/** Focuses the first focusable element; in the picture, the matrix itself. */
 function focusIn(part: HTMLElement | null): void {
   part?.querySelector<HTMLElement>("[role=application], a[href]")?.focus();
 }

@@ -14,7 +14,7 @@ import { QuestionForm } from "../ask/form";
 import { useNavigate } from "@tanstack/react-router";
 import styles from "./overview.module.css";
 
-/** What there is, what needs a look, and the way to ask. */
+/** An inventory, what needs attention, and the way to ask. */
 export default function Overview() {
   const realms = useRealms();
   const me = useMe();
@@ -112,7 +112,7 @@ function RealmCard({ realm, title }: { realm: Realm; title: string }) {
   );
 }
 
-/** Log-ins change nothing that anybody may do. */
+/** Logins change nobody's access. */
 const isChange = (row: Schemas["AuditRowResponse"]) =>
   !String((row.event as Record<string, unknown>).operation).startsWith("session.");
 

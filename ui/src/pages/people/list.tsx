@@ -14,7 +14,7 @@ import { t } from "../../words";
 const route = getRouteApi("/people");
 const MOST = 100;
 
-/** People, groups and roles that a realm knows, as far as one may know of them. */
+/** People, groups and roles that a realm knows, as far as the caller may know of them. */
 export default function People() {
   const search = route.useSearch();
   const { kind = "", q = "" } = search;
@@ -65,7 +65,7 @@ function kindOf(text: string): Kind | undefined {
   return text === "user" || text === "group" || text === "role" ? text : undefined;
 }
 
-/** Everybody that the realm knows, for whoever may list them; others get what a search finds. */
+/** Everybody whom the realm knows, for callers who may list them; others get search results. */
 function Known({ realm, kind, q }: { realm: string; kind: Kind | undefined; q: string }) {
   const text = useDeferredValue(q.trim());
   const people = usePagedList(["principals", realm, kind, text], async (skip, limit, signal) => {
@@ -110,7 +110,7 @@ function Known({ realm, kind, q }: { realm: string; kind: Kind | undefined; q: s
   );
 }
 
-/** What a search by name finds. */
+/** The results of a search by name. */
 function Found({ realm, kinds, q }: { realm: string; kinds: string; q: string }) {
   const found = $api.useQuery(
     "get",

@@ -19,7 +19,7 @@ import styles from "./principal.module.css";
 
 const route = getRouteApi("/principal");
 
-/** A person, group or role in one realm: what it belongs to, and what is said about it. */
+/** A person, group or role in one realm: its memberships, and the statements about it. */
 export default function Principal() {
   const { realm, p } = route.useSearch();
   const realms = governed(useRealms().data?.realms);
@@ -112,7 +112,7 @@ type Told = Schemas["PrincipalSummaryResponse"];
 
 const WAYS = ["see", "read", "change"] as const;
 
-/** How much is reached by each way, type by type, as bars. */
+/** How much the principal reaches in each way, type by type, as bars. */
 function Reaches({ realm, summary }: { realm: string; summary: Told }) {
   if (kindOf(summary.principal) === "role") return null;
   const most = Math.max(1, ...summary.reached.map((one) => one.entities));

@@ -32,7 +32,7 @@ interface Draft {
 
 const NEW: Draft = { name: "policy.toml", text: "", keeper: "policy", adopts: false };
 
-/** A policy file against what the realm holds: what it would change, and doing it. */
+/** A policy file compared with the realm: what it would change, and applying it. */
 export default function PlanPage() {
   const { realm } = route.useParams();
   return <Editor key={realm} realm={realm} />;
@@ -81,7 +81,7 @@ function Editor({ realm }: { realm: string }) {
         params: { path: { realm } },
         body: files,
       });
-      // What was edited while the server planned has no plan yet, and no mistakes.
+      // An edit during planning has no plan yet, and no errors.
       if (edits.current !== before) return;
       if (error) throw problemOf(error) as unknown as Error;
       setPlan(data as Plan);

@@ -1,4 +1,4 @@
-/** What the playground begins with: a role, a DENY, and two people. */
+/** The playground's first scenario: a role, a DENY, and two people. */
 export const EXAMPLE = `model = "gravitino"
 title = "a role opens a schema, a DENY closes one table"
 source = "the playground"

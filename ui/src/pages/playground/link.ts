@@ -3,7 +3,7 @@ const MOST = 32 * 1024;
 const MOST_TEXT = 2 * 256 * 1024;
 const BLOCK = 8 * 1024;
 
-/** The text, compressed, for the fragment of an address; null where it would be too long. */
+/** The text, compressed, for the fragment of an address; null if it would be too long. */
 export async function packed(text: string): Promise<string | null> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -15,7 +15,7 @@ export async function packed(text: string): Promise<string | null> {
   return part.length <= MOST ? part : null;
 }
 
-/** The bytes as characters; a call takes only so many of them. */
+/** The bytes as characters; one call accepts only so many of them. */
 function blocksOf(bytes: Uint8Array): string[] {
   const blocks = [];
   for (let at = 0; at < bytes.length; at += BLOCK)
@@ -23,7 +23,7 @@ function blocksOf(bytes: Uint8Array): string[] {
   return blocks;
 }
 
-/** The text of a fragment; null for one that is none, or for more than the server would run. */
+/** The text of a fragment; null if invalid, or more than the server would run. */
 export async function unpacked(part: string): Promise<string | null> {
   try {
     const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
@@ -35,7 +35,7 @@ export async function unpacked(part: string): Promise<string | null> {
   }
 }
 
-/** What a stream holds as text; throws once it is too much. */
+/** The text of a stream; throws once it is too much. */
 async function textOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

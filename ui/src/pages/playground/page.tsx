@@ -23,7 +23,7 @@ type Case = Schemas["CaseResponse"];
 
 const KEY = "playground";
 
-/** A scenario: a world and what is expected of it, run on the server and kept nowhere. */
+/** A scenario: a world and its expectations, run on the server and stored nowhere. */
 export default function Playground() {
   const [text, setText] = useState(() => keptDraft<string>(KEY) ?? EXAMPLE);
   const [run, setRun] = useState<Run | null>(null);
@@ -43,7 +43,7 @@ export default function Playground() {
     setText(next);
     setLink(null);
     keepDraft(KEY, next);
-    // What the address held is edited: a reload brings the edit, not the link's own text.
+    // The text of the address is edited: a reload restores the edit, not the link's own text.
     if (location.hash) void navigate({ to: "/playground", replace: true, resetScroll: false });
   };
   const act = async () => {
@@ -116,7 +116,7 @@ export default function Playground() {
   );
 }
 
-/** Selects the next line of a text that the server found a mistake in; after the last the first. */
+/** Selects the next line in which the server found an error; after the last one, the first. */
 function toNextMistake(field: HTMLTextAreaElement, run: Run): void {
   const lines = field.value.split("\n");
   const at = field.value.slice(0, field.selectionStart).split("\n").length;

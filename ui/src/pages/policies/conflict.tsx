@@ -6,7 +6,7 @@ import { Versions } from "../../parts/versions";
 import { t } from "../../words";
 import { drafted, type PolicyInfo } from "./policy";
 
-/** A member of a policy as it is shown: its name, and what it holds as lines of text. */
+/** A displayed member of a policy: its name, and its value as lines of text. */
 const MEMBERS: readonly [string, (info: PolicyInfo) => string[]][] = [
   ["Name", (info) => [info.displayName]],
   ["Description", (info) => [info.description ?? ""]],
@@ -25,7 +25,7 @@ function unnamed(info: PolicyInfo): object {
   return Object.fromEntries(rest);
 }
 
-/** What is set in an object, a member a line; texts as they are, all else as JSON. */
+/** The members of an object that are set, one per line; text as it is, all else as JSON. */
 function lines(value: object): string[] {
   return Object.entries(value)
     .filter(([, one]) => one !== undefined && one !== null && one !== false)
@@ -35,7 +35,7 @@ function lines(value: object): string[] {
 
 /**
  * The two versions of a policy that two people changed, side by side. Nothing is decided here:
- * whichever is taken, the other one can be brought back.
+ * whichever is chosen, the other one can be restored.
  */
 export function Conflict({
   realm,

@@ -25,7 +25,7 @@ interface CriteriaProps {
   disabled: boolean;
 }
 
-/** Criteria joined by *and*; those that were stored keep what is not shown of them. */
+/** Criteria joined by *and*; stored criteria keep the members that are not shown. */
 export function Criteria({
   realm,
   vocabulary,
@@ -165,7 +165,7 @@ function Row({
   );
 }
 
-/** The choices, and what is stored where it is none of them. */
+/** The choices, plus the stored value if it is none of them. */
 function named(choices: readonly string[], stored: string): string[] {
   return choices.includes(stored) ? [...choices] : [...choices, stored];
 }

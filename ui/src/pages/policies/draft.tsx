@@ -24,13 +24,13 @@ import styles from "./policies.module.css";
 import { asFile, drafted, policy, save, type PolicyInfo, type Stored } from "./policy";
 import { Switches } from "./switches";
 
-/** An edit that is not saved: what it is to be, and what it began with. */
+/** An unsaved edit: the new state, and the state that it started from. */
 interface Kept {
   base: Stored;
   mine: PolicyInfo;
 }
 
-/** The status of a write over a version that is no longer there. */
+/** The status of a write over a version that is no longer stored. */
 const OUTDATED = 412;
 
 /** A policy, stored or new, and the edit of it that this tab keeps. */
@@ -74,7 +74,7 @@ export function Draft({
         keep(before);
       });
   };
-  /** Reads what is stored now; why there is nothing, if so. */
+  /** Rereads the stored policy; returns the reason if there is none. */
   const reread = async () => {
     const { queryKey } = policy(realm, urn);
     await queries.invalidateQueries({ queryKey });
@@ -98,7 +98,7 @@ export function Draft({
         });
     } catch (failure) {
       const found = problemOf(failure);
-      // Reading it again brings their version, which is then shown beside this one.
+      // Rereading brings the other user's version, which is then shown beside this one.
       if (found.status === OUTDATED && dirty) setProblem(await reread());
       else setProblem(found);
     } finally {
@@ -227,14 +227,14 @@ export function Draft({
   );
 }
 
-/** What to tell whose policy was removed meanwhile; other problems are as they are. */
+/** The message if the policy was removed meanwhile; other problems are unchanged. */
 function gone(problem: Problem): Problem {
   if (problem.status !== 404) return problem;
   const detail = t("somebody else has removed this policy: “As file” has what you wrote");
   return { type: "about:blank", title: detail, status: 409, detail };
 }
 
-/** The acts below the effect. A policy that is not active is saved so, or activated with it. */
+/** The actions below the effect. An inactive policy is saved as such, or activated with it. */
 function Foot({
   isActive,
   disabled,
@@ -278,7 +278,9 @@ interface Change {
   words_now: Word[];
 }
 
-/** The sentence with the edit in it. The draft is shown as in force, so that is no part of it. */
+/**
+ * The sentence with the edit in it. The draft is shown as active, so that is not part of the edit.
+ */
 function marked({ words_was: was, words_now: now }: Change, isActive: boolean): Word[] {
   if (was.length === 0) return now;
   return edited(isActive ? was : was.slice(0, -1), now);
@@ -295,7 +297,7 @@ function InWords({ words }: { words: Word[] }) {
   );
 }
 
-/** Why a policy is read-only, in the server's words where the caller may read these. */
+/** Why a policy is read-only, in the server's words if the caller may read these. */
 function Locked({ because }: { because?: string }) {
   return (
     <Card label={t("Why it is locked")}>
@@ -308,7 +310,7 @@ function Locked({ because }: { because?: string }) {
   );
 }
 
-/** What is known of a stored policy: how far it reaches, and its history. */
+/** Facts about a stored policy: how far it reaches, and its history. */
 function Known({
   realm,
   urn,
@@ -335,7 +337,7 @@ function Known({
   );
 }
 
-/** The policy among the realm's statements; absent where the caller may not read these. */
+/** The policy among the realm's statements; absent if the caller may not read these. */
 function useRow(realm: string, urn: string) {
   const stored = $api.useQuery(
     "get",
@@ -346,7 +348,7 @@ function useRow(realm: string, urn: string) {
   return stored.data;
 }
 
-/** The way back to the list. */
+/** The link back to the list. */
 export function Back({ realm }: { realm: string }) {
   const title = useTitleOf()(realm);
   return (

@@ -14,7 +14,7 @@ import { What } from "./what";
 import { Which } from "./which";
 import { Who } from "./who";
 
-/** How many assets the criteria meet now, of how many; absent while that is not known. */
+/** How many assets match the criteria now, of how many; absent while unknown. */
 export interface Met {
   assets: number;
   of?: number;
@@ -23,7 +23,7 @@ export interface Met {
 interface EditorProps {
   realm: string;
   info: PolicyInfo;
-  /** What the edit began with, so that what it adds is marked. */
+  /** The state that the edit started from, to mark what it adds. */
   base: PolicyInfo;
   isNew: boolean;
   met?: Met;
@@ -31,7 +31,7 @@ interface EditorProps {
   disabled: boolean;
 }
 
-/** Every field of a policy. What is stored beside them is left as it is. */
+/** Every field of a policy. Other stored members are left as they are. */
 export function Editor({ realm, info, base, isNew, met, onChange, disabled }: EditorProps) {
   const vocabulary = useVocabulary(realm);
   if (vocabulary.isPending) return <Loading rows={8} />;

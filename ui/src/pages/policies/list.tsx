@@ -269,7 +269,7 @@ function named(who: string[] = []): string {
   return who.length > SHOWN ? first + t(" and {n} more", { n: who.length - SHOWN }) : first;
 }
 
-/** How far the policies reach, of the pages that are shown. */
+/** How far the policies reach, for the pages that are shown. */
 function useReach(realm: string, wanted: Wanted, pages: number, reads: boolean) {
   const asked = useQueries({
     queries: Array.from({ length: reads ? pages : 0 }, (_, page) => ({
@@ -281,7 +281,7 @@ function useReach(realm: string, wanted: Wanted, pages: number, reads: boolean) 
   return new Map(asked.flatMap((one) => [...(one.data ?? [])]));
 }
 
-/** How many findings there are about each policy; absent where that takes too long to say. */
+/** The number of findings about each policy; absent if that takes too long. */
 function useFindings(realm: string, reads: boolean): Map<string, number> | undefined {
   const entry = $api.useQuery(
     "get",

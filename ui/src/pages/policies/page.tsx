@@ -11,7 +11,7 @@ import { EMPTY, NO_VERSION, policy, type PolicyInfo } from "./policy";
 const one = getRouteApi("/r/$realm/policy");
 const fresh = getRouteApi("/r/$realm/policy/new");
 
-/** A policy that is stored. */
+/** A stored policy. */
 export default function PolicyPage() {
   const { realm } = one.useParams();
   const { urn = "" } = one.useSearch();
@@ -24,7 +24,7 @@ export default function PolicyPage() {
   return <Draft key={`${realm} ${urn}`} realm={realm} urn={urn} stored={stored.data} />;
 }
 
-/** A policy that is being written, empty or as a copy. */
+/** A new policy, empty or as a copy. */
 export function NewPolicy() {
   const { realm } = fresh.useParams();
   const { from = "" } = fresh.useSearch();

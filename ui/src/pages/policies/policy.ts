@@ -4,7 +4,7 @@ import { api, callDialect, problemOf, type Problem } from "../../api/client";
 import type { Draft } from "../../parts/effect";
 import { urnLabel } from "../../parts/name";
 
-/** A criterion of a filter, as DataHub stores it; members that are not named here stay. */
+/** A criterion of a filter, as DataHub stores it; unnamed members are kept. */
 export interface Criterion {
   field: string;
   condition?: string;
@@ -39,8 +39,8 @@ export interface Resources {
 }
 
 /**
- * The aspect `dataHubPolicyInfo`. The editor changes members of what was stored, so that a save
- * keeps what it does not show.
+ * The aspect `dataHubPolicyInfo`. The editor changes members of the stored value, so a save keeps
+ * the members that it does not show.
  */
 export interface PolicyInfo {
   displayName: string;
@@ -68,7 +68,7 @@ export interface Listed {
 
 export const CONDITIONS = ["EQUALS", "NOT_EQUALS", "STARTS_WITH"] as const;
 
-/** The kinds of those who may be named, and how DataHub spells them. */
+/** The kinds of actors, and DataHub's spelling of them. */
 export const ACTOR_URNS = {
   users: "urn:li:corpuser:",
   groups: "urn:li:corpGroup:",
@@ -98,7 +98,7 @@ interface Answer<Data> {
   errors?: { message: string; extensions?: { code?: number } }[];
 }
 
-/** One GraphQL document to DataHub's own endpoint of the realm. Throws a `Problem`. */
+/** Sends a GraphQL document to the realm's DataHub endpoint. Throws a `Problem`. */
 export async function graphql<Data>(
   realm: string,
   query: string,
@@ -126,7 +126,7 @@ const LIST = `query ($input: ListPoliciesInput!) {
   }
 }`;
 
-/** A page of the policies with some words in name or description, and in a state. */
+/** A page of the policies with these words in name or description, and in this state. */
 export async function policies(
   realm: string,
   q: string,
@@ -146,7 +146,7 @@ export async function policies(
   return data.listPolicies;
 }
 
-/** A policy as it was read. The version says whether somebody has changed it since. */
+/** A policy as it was read. The version shows whether it has been changed since. */
 export interface Stored {
   info: PolicyInfo;
   version: string;
@@ -157,7 +157,7 @@ export const NO_VERSION = "-1";
 
 const path = (urn: string) => `/openapi/v3/entity/dataHubPolicy/${encodeURIComponent(urn)}`;
 
-/** A policy, whole. Throws a `Problem`, with 404 where there is none. */
+/** A whole policy. Throws a `Problem`, with 404 if there is none. */
 export async function read(realm: string, urn: string, signal?: AbortSignal): Promise<Stored> {
   const { data, error } = await api.GET("/api/v1/realms/{realm}/statements/{id}/document", {
     params: { path: { realm, id: urn } },
@@ -167,7 +167,7 @@ export async function read(realm: string, urn: string, signal?: AbortSignal): Pr
   return { info: data.value as unknown as PolicyInfo, version: data.version };
 }
 
-/** A policy, whole. */
+/** A query for a whole policy. */
 export function policy(realm: string, urn: string) {
   return queryOptions({
     queryKey: ["policy", realm, urn],
@@ -179,8 +179,8 @@ export function policy(realm: string, urn: string) {
 }
 
 /**
- * Stores a policy over the version that was read; a new one gets a URN, which is returned.
- * Throws a `Problem`, with 412 where somebody has changed the policy since.
+ * Stores a policy over the version that was read; a new one gets a URN, which is returned. Throws a
+ * `Problem`, with 412 if the policy has been changed since.
  */
 export async function save(
   realm: string,
@@ -198,7 +198,7 @@ export async function save(
   return to;
 }
 
-/** A random UUID; `crypto.randomUUID` is not there over plain HTTP. */
+/** A random UUID; `crypto.randomUUID` is missing over plain HTTP. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -207,12 +207,12 @@ export function newId(): string {
   return text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Takes a policy away; one that came with the system does not come back. */
+/** Removes a policy; one that came with the system does not come back. */
 export async function remove(realm: string, urn: string): Promise<void> {
   await graphql(realm, "mutation ($urn: String!) { deletePolicy(urn: $urn) }", { urn });
 }
 
-/** How many are named, or that it is all of them. */
+/** The numbers of the actors, or that it is all of them. */
 export function whom(actors: Actors | undefined): string[] {
   if (!actors) return [];
   const named = (["users", "groups", "roles"] as const).flatMap((kind) => actors[kind] ?? []);
@@ -224,7 +224,7 @@ export function whom(actors: Actors | undefined): string[] {
   ];
 }
 
-/** The resources with another filter; one that was never there leaves no trace. */
+/** The resources with another filter; removing one that never existed adds no null. */
 export function withMatch(
   resources: Resources,
   key: "filter" | "privilegeConstraints",
@@ -235,7 +235,7 @@ export function withMatch(
   return { ...resources, [key]: leaves ? undefined : match };
 }
 
-/** A policy as a metadata file of DataHub has it: one change proposal. */
+/** A policy as a DataHub metadata file: one change proposal. */
 export function asFile(urn: string, info: PolicyInfo): string {
   const proposal = {
     entityType: "dataHubPolicy",

@@ -16,7 +16,7 @@ import { RemoveDialog, SwitchDialog } from "./switches";
 
 type Asked = "switch" | "remove" | "history";
 
-/** What is done with a policy from the list. */
+/** Actions on a policy from the list. */
 export function RowActs({ realm, one }: { realm: string; one: Row }) {
   const navigate = useNavigate();
   const [asked, setAsked] = useState<Asked | null>(null);

@@ -4,7 +4,7 @@ import { api, problemOf } from "../../api/client";
 import type { Word } from "../../parts/sentence";
 import { policies, whom } from "./policy";
 
-/** What the list is narrowed to and sorted by; absent: nothing. */
+/** The filters and the sort order of the list; absent: none. */
 export interface Wanted {
   q?: string;
   state?: string;
@@ -15,7 +15,7 @@ export interface Wanted {
   sort?: string;
 }
 
-/** A row of the list. The sentence is there where the caller may read the realm's statements. */
+/** A row of the list. The sentence is present if the caller may read the realm's statements. */
 export interface Row {
   urn: string;
   name: string;
@@ -35,9 +35,9 @@ export const PAGE = 100;
 const PREFIX = "urn:li:dataHubPolicy:";
 
 /**
- * The policies, a page after the other. They are statements of the realm; who may manage policies
- * and not read statements sees them as DataHub lists them, without sentences and with less to
- * narrow by.
+ * The policies, page by page. They are statements of the realm; a caller who may manage policies
+ * but not read statements sees them as DataHub lists them, without sentences and with fewer
+ * filters.
  */
 export function policyRows(realm: string, wanted: Wanted, readsStatements: boolean) {
   return infiniteQueryOptions({

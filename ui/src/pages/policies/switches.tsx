@@ -20,7 +20,7 @@ interface SwitchesProps {
   store: (info: PolicyInfo, said: string) => Promise<void>;
 }
 
-/** What is done with a stored policy as a whole. */
+/** Actions on a stored policy as a whole. */
 export function Switches({ realm, urn, stored, busy, store }: SwitchesProps) {
   const [asked, setAsked] = useState<"switch" | "remove" | null>(null);
   const navigate = useNavigate();
@@ -89,7 +89,7 @@ export function Switches({ realm, urn, stored, busy, store }: SwitchesProps) {
   );
 }
 
-/** Activates or deactivates a policy, once its effect was seen. */
+/** Activates or deactivates a policy, after its effect was shown. */
 export function SwitchDialog({
   realm,
   urn,
@@ -128,7 +128,7 @@ export function SwitchDialog({
   );
 }
 
-/** Removes a policy, once its effect was seen. */
+/** Removes a policy, after its effect was shown. */
 export function RemoveDialog({
   realm,
   urn,

@@ -24,14 +24,14 @@ export function fieldTitle(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The types that the privileges are about, in order. */
+/** The types that the privileges apply to, in order. */
 export function assetTypes(privileges: Privilege[]): string[] {
   const types = new Set(privileges.flatMap((one) => one.on));
   types.delete("any");
   return [...types].sort();
 }
 
-/** The privileges that a policy about these types can use; no types: about all. */
+/** The privileges that a policy on these types can use; without types: all. */
 export function fitting(privileges: Privilege[], isPlatform: boolean, types: string[]) {
   return privileges.filter(({ on, grantable }) =>
     isPlatform
@@ -42,7 +42,7 @@ export function fitting(privileges: Privilege[], isPlatform: boolean, types: str
   );
 }
 
-/** Suggests privileges by display name or name, under the type that they are about. */
+/** Suggests privileges by display name or name, under the type that they apply to. */
 export function suggestPrivilege(privileges: Privilege[], held: string[]): Suggest {
   return (text) => {
     const fit = privileges.filter((one) => !held.includes(one.name) && holds(one, text));
@@ -65,7 +65,7 @@ function groupTitle({ group, on }: Privilege): string {
   return group ? t("{type} only", { type: group }) : t("Assets of several types");
 }
 
-/** The privilege that a typed text means: its name, its display name, or a part of one alone. */
+/** The privilege for a typed text: its name, its display name, or a part that only one has. */
 export function readPrivilege(privileges: Privilege[], text: string): string {
   const wanted = text.trim().toLowerCase();
   const exact = privileges.find(
@@ -97,7 +97,7 @@ export function suggestValue(realm: string, field: Field | undefined, types: str
   }
 }
 
-/** The value that a typed text means: what is stored under exactly this name, else the text. */
+/** The value for a typed text: the stored one with exactly this name, else the text. */
 export function readValue(look: Suggest) {
   return async (text: string): Promise<string> => {
     if (text.startsWith("urn:li:")) return text;

@@ -14,7 +14,7 @@ interface WhatProps {
   disabled: boolean;
 }
 
-/** The privileges of a policy; those that mean nothing in it stay, and are marked. */
+/** The privileges of a policy; those without meaning in it are kept and marked. */
 export function What({ realm, vocabulary, info, base, onChange, disabled }: WhatProps) {
   const isPlatform = info.type === "PLATFORM";
   const declared = vocabulary?.privileges ?? [];
@@ -65,7 +65,7 @@ export function What({ realm, vocabulary, info, base, onChange, disabled }: What
   );
 }
 
-/** The types that the criteria ask for; none: assets of every type. */
+/** The types that the criteria require; none: assets of every type. */
 function typesOf(info: PolicyInfo): string[] {
   const criteria = info.resources?.filter?.criteria ?? [];
   const types = criteria.filter(

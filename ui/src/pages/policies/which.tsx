@@ -17,7 +17,7 @@ interface WhichProps {
   disabled: boolean;
 }
 
-/** Which assets a metadata policy is about: those that meet every condition, or all. */
+/** The assets of a metadata policy: those that match every condition, or all. */
 export function Which({ realm, vocabulary, resources, base, onChange, disabled }: WhichProps) {
   const hasFilter = Boolean(resources.filter?.criteria?.length);
   const isOlder = resources.type != null || Boolean(resources.resources?.length);
@@ -44,7 +44,7 @@ export function Which({ realm, vocabulary, resources, base, onChange, disabled }
   );
 }
 
-/** The older way to choose assets: one type, and URNs or all. A filter takes its place. */
+/** The older way to choose assets: one type, and URNs or all. A filter replaces it. */
 function Older({
   realm,
   resources,

@@ -15,7 +15,7 @@ const SINGULAR: Record<Kind, string> = { users: "user", groups: "group", roles: 
 /** A member of one of the three lists, as one text: lists may hold the same URN. */
 const token = (kind: Kind, urn: string) => `${SINGULAR[kind]}:${urn}`;
 
-/** Whom a policy is for: people, groups and roles, all of them, or the owners of the asset. */
+/** The actors of a policy: people, groups and roles, all of them, or the owners of the asset. */
 export function Who({
   realm,
   actors,
@@ -112,7 +112,7 @@ function isOfKind(one: string): boolean {
   return kind !== undefined && bare(one).startsWith(ACTOR_URNS[kind]);
 }
 
-/** What was typed or picked, as a member of a list: `ana`, `group:audit` or a URN. */
+/** The typed or picked text as a member of a list: `ana`, `group:audit` or a URN. */
 function asToken(text: string): string {
   const kind = KINDS.find((name) => text.startsWith(`${SINGULAR[name]}:`));
   const name = kind ? bare(text) : text;

@@ -6,7 +6,7 @@ import { Page } from "../../parts/page";
 import { Tabs } from "../../parts/tabs";
 import { t } from "../../words";
 
-/** The pages about realms as a whole and what is the same in several, as far as the caller may open them. */
+/** The pages about whole realms and the links between them, if the caller may open them. */
 export function RealmsFrame({ acts, children }: { acts?: ReactNode; children: ReactNode }) {
   const may = useRightsAnywhere();
   return (

@@ -12,7 +12,7 @@ interface QuarantinedRow {
   place: string;
 }
 
-/** What the audit trail says of a load. A load before it kept the quarantine has none. */
+/** The audit record of a load. Records from before the quarantine was kept have none. */
 interface LoadEvent {
   time?: number;
   actor?: string;
@@ -47,7 +47,7 @@ export function useLastLoad(realm: string, enabled: boolean): LastLoad {
   return { known: rows.isSuccess, event: rows.data?.rows[0]?.event as LoadEvent | undefined };
 }
 
-/** When the realm was loaded last, and by whom. */
+/** When and by whom the realm was last loaded. */
 export function LoadedWhen({ load }: { load: LastLoad }) {
   const { known, event } = load;
   if (!known) return null;

@@ -23,7 +23,7 @@ type Made = Schemas["LinkResponse"];
 const route = getRouteApi("/links");
 const STEP = 200;
 
-/** What is the same asset in two realms. */
+/** The assets that are the same in two realms. */
 export default function Links() {
   const { realm } = route.useSearch();
   const navigate = route.useNavigate();
@@ -126,7 +126,7 @@ export default function Links() {
   );
 }
 
-/** An entity and its realm, as a way to its page. */
+/** An entity and its realm, as a link to its page. */
 export function EndLink({ end }: { end: End }) {
   return (
     <Link to="/asset" search={{ realm: end.realm, e: end.entity }}>

@@ -22,7 +22,7 @@ type Draft = { name: string; columns: string; rows: string };
 
 const NEW: Draft = { name: "", columns: "", rows: "" };
 
-/** The lookup tables of a realm, with which its row filters and column masks compare. */
+/** The lookup tables of a realm, which its row filters and column masks compare with. */
 export function LookupTables({ realm }: { realm: Schemas["RealmResponse"] }) {
   const rights = useRights(realm.name);
   const path = { realm: realm.name };
@@ -156,7 +156,7 @@ function Users({ realm, ids }: { realm: string; ids: string[] }) {
   );
 }
 
-/** Who declared each table last, and when, for whom the audit trail is open. */
+/** Who last declared each table, and when, for readers of the audit trail. */
 function useDeclared(realm: string, may: boolean): Map<string, string> {
   const trail = $api.useQuery(
     "get",

@@ -19,8 +19,8 @@ export function textOfColumns(columns: readonly { name: string; type?: string }[
 }
 
 /**
- * The rows of a text: one in each line, values separated by commas, as CSV quotes them. Numbers and
- * booleans where the column has these; what is none is left as text, which the server refuses.
+ * The rows of a text: one per line, values separated by commas, quoted as in CSV. Numbers and
+ * booleans if the column has these; invalid ones stay text, which the server refuses.
  */
 export function rowsOf(text: string, columns: readonly Column[]): Value[][] {
   return recordsOf(text).map((values) =>
@@ -32,7 +32,7 @@ export function textOfRows(rows: readonly (readonly Value[])[]): string {
   return rows.map((row) => row.map((value) => quoted(String(value))).join(",")).join("\n");
 }
 
-/** The values of each line that is not blank; a quoted value may go over several. */
+/** The values of each line that is not blank; a quoted value may span several. */
 function recordsOf(text: string): string[][] {
   const records: string[][] = [];
   let values: string[] = [];

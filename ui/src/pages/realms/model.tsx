@@ -11,7 +11,7 @@ import styles from "./realms.module.css";
 
 type Vocabulary = Schemas["Vocabulary"];
 
-/** Every operation of a model with the rule that decides it, by the type of what it is done to. */
+/** Every operation of a model with the rule that decides it, by the type that it applies to. */
 export function Operations({ vocabulary }: { vocabulary: Vocabulary }) {
   const [text, setText] = useState("");
   const [group, setGroup] = useState("");

@@ -3,7 +3,9 @@ import { Name } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./realms.module.css";
 
-/** The plugins of engines that poll a realm, with the age of what they go by; nothing without. */
+/**
+ * The engine plugins that poll a realm, with the age of their documents; nothing if there are none.
+ */
 export function EnginePlugins({ realm }: { realm: string }) {
   const polls = $api.useQuery(
     "get",
@@ -30,7 +32,7 @@ export function EnginePlugins({ realm }: { realm: string }) {
   );
 }
 
-/** How old documents are: in seconds below two minutes, which is more than plugins wait. */
+/** The age of documents: in seconds below two minutes, which is longer than plugins wait. */
 export function age(seconds: number): string {
   const [size, unit] = STEPS.find(([from]) => seconds >= 2 * from) ?? [1, "second"];
   const n = Math.floor(seconds / size);

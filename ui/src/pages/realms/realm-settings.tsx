@@ -15,7 +15,7 @@ import styles from "./realms.module.css";
 
 type Declared = Schemas["ModelSettingResponse"];
 
-/** The settings of a realm: what each decides, and what its value leaves open. */
+/** The settings of a realm: what each decides, and what its value permits. */
 export function RealmSettings({
   realm,
   declared,
@@ -46,7 +46,7 @@ export function RealmSettings({
       setProblem(otherwise(theirs, stored[theirs] ?? ""));
       return;
     }
-    // Only what was changed here: somebody else may have changed another one meanwhile.
+    // Only the settings changed here: another user may have changed others meanwhile.
     const wanted = { ...stored, ...changed };
     const chosen = declared.filter((one) => wanted[one.name] !== one.default);
     const settings = Object.fromEntries(chosen.map((one) => [one.name, wanted[one.name] ?? ""]));
@@ -104,7 +104,7 @@ export function RealmSettings({
   );
 }
 
-/** Somebody else has set meanwhile what is to be saved; saving once more is over theirs. */
+/** Another user has changed the setting meanwhile; saving again overwrites that change. */
 function otherwise(name: string, value: string): Problem {
   const detail = t(
     "somebody else has set `{name}` to `{value}` meanwhile: save again to replace it",

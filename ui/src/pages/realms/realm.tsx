@@ -23,7 +23,7 @@ type Realm = Schemas["RealmResponse"];
 
 const route = getRouteApi("/realm");
 
-/** One realm: its settings and what they leave open, its last load, and the model it follows. */
+/** One realm: its settings and what they permit, its last load, and its model. */
 export default function RealmPage() {
   const { name = "", tab } = route.useSearch();
   const found = $api.useQuery(
@@ -157,7 +157,7 @@ function Facts({ realm }: { realm: Realm }) {
   );
 }
 
-/** Drops a realm, once its name was typed; says first what goes with it. */
+/** Drops a realm, after its name was typed; first says what is dropped with it. */
 function Drop({ realm }: { realm: Realm }) {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState("");

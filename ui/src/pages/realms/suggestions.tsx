@@ -22,7 +22,10 @@ type Rule = Schemas["LinkRuleResponse"];
 const route = getRouteApi("/links/suggestions");
 const PAGE = 25;
 
-/** Links between two realms that rules about names would make: put one, those chosen, or all of the page. */
+/**
+ * Links between two realms that rules about names would create: add one, the chosen ones, or all of
+ * the page.
+ */
 export default function Suggestions() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -223,7 +226,7 @@ function Rules({ rules, keeper }: { rules: Rule[]; keeper: string }) {
   );
 }
 
-/** The rules as a file that `lakewarden pipeline link` reads; its links are those of `keeper`. */
+/** The rules as a file that `lakewarden pipeline link` reads; its links belong to `keeper`. */
 function asFile(rules: Rule[], keeper: string): string {
   const tables = rules.map((rule) => [
     "[[rule]]",

@@ -14,7 +14,7 @@ interface Licence {
   text: string;
 }
 
-/** The release, and the licences of all that the pages bundle. */
+/** The release, and the licences of everything that the pages bundle. */
 export default function About() {
   const described = $api.useQuery("get", "/openapi.json" as never, {} as never, {
     staleTime: Infinity,

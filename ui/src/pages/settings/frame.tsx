@@ -6,7 +6,7 @@ import { Page } from "../../parts/page";
 import { Tabs } from "../../parts/tabs";
 import { t } from "../../words";
 
-/** The pages of the settings, as far as the caller may open them; one is shown. */
+/** The settings pages that the caller may open; one is shown. */
 export function SettingsFrame({
   title,
   acts,

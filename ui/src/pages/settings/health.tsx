@@ -12,7 +12,7 @@ import { ago, count, moment, t } from "../../words";
 import { SettingsFrame } from "./frame";
 import styles from "./settings.module.css";
 
-/** Whether the server is as it should be: its checks, what to do about each, and its figures. */
+/** The server's health: its checks, how to fix each, and its figures. */
 export default function Health() {
   return (
     <SettingsFrame title={t("Health")}>

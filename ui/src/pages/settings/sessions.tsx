@@ -12,7 +12,7 @@ import { say } from "../../parts/toast";
 import { ago, moment, t } from "../../words";
 import { SettingsFrame } from "./frame";
 
-/** One's own sessions, and the preferences of this browser. */
+/** The caller's own sessions, and the preferences of this browser. */
 export default function SessionsPage() {
   const session = useSession();
   return (

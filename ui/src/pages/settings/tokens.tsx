@@ -17,7 +17,7 @@ import styles from "./settings.module.css";
 const DAY = 86_400;
 type Token = Schemas["TokenResponse"];
 
-/** One's own tokens: made, shown once, revoked. */
+/** The caller's own tokens: created, shown once, revoked. */
 export default function TokensPage() {
   return (
     <SettingsFrame title={t("Tokens")}>

@@ -36,7 +36,7 @@ import styles from "./limit.module.css";
 
 const route = getRouteApi("/r/$realm/limit");
 
-/** A row filter or a column mask: a new one of a kind, or one that is stored. */
+/** A row filter or a column mask: a new one of a kind, or a stored one. */
 export default function LimitPage() {
   const { realm } = route.useParams();
   const { id = "", kind } = route.useSearch();
@@ -125,7 +125,7 @@ function Editor({
         throw refused(t("there is a statement of this id already; choose another one"));
       if (!isNew && !now) throw refused(t("somebody else has removed this statement"));
       if (now && !isSame(now, over)) {
-        // Reading it again brings their version, which is then shown beside this one.
+        // Rereading brings the other user's version, which is then shown beside this one.
         await queries.invalidateQueries();
         return;
       }
@@ -206,7 +206,7 @@ function Editor({
   );
 }
 
-/** Stores it; the answer of a server that refuses is thrown. */
+/** Stores the limit; throws the response of a server that refuses. */
 async function save(realm: string, kind: Kind, limit: Limit): Promise<void> {
   const at = { params: { path: { realm, id: limit.id } }, body: bodyOf(limit) };
   const { error } =
@@ -216,7 +216,7 @@ async function save(realm: string, kind: Kind, limit: Limit): Promise<void> {
   if (error) throw error as unknown as Error;
 }
 
-/** What is stored under the id now; none where there is nothing. */
+/** The limit that is stored under the id now; null if there is none. */
 async function read(realm: string, id: string): Promise<Limit | null> {
   const { data, error } = await api.GET("/api/v1/realms/{realm}/statements/{id}", {
     params: { path: { realm, id } },

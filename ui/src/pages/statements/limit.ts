@@ -7,7 +7,7 @@ export type Kind = "filter" | "mask";
 type Row = Schemas["StatementRow"];
 type Body = Schemas["ObligationRequest"];
 
-/** A row filter or a column mask, as it is edited. What the form does not show is kept. */
+/** A row filter or a column mask in the editor. Members that the form does not show are kept. */
 export interface Limit {
   id: string;
   title: string;
@@ -22,18 +22,20 @@ export interface Limit {
   mark: string;
 }
 
-/** An edit that is not saved: what it began with, and what it is to be. */
+/** An unsaved edit: the state that it started from, and the new one. */
 export interface Edit {
   base: Limit;
   mine: Limit;
 }
 
-/** An edit as this tab kept it; what an older release kept lacks what it began with, and is none. */
+/**
+ * An edit that this tab kept; one of an older release lacks its starting state, and counts as none.
+ */
 export function keptEdit(kept: Partial<Edit> | null): Edit | null {
   return kept?.base && kept.mine ? { base: kept.base, mine: kept.mine } : null;
 }
 
-/** Whether they say the same, whatever the order in which members were set. */
+/** Whether both are equal, regardless of the order in which members were set. */
 export function isSame(one: Limit, other: Limit): boolean {
   return MEMBERS.every(([, of]) => JSON.stringify(of(one)) === JSON.stringify(of(other)));
 }
@@ -54,7 +56,7 @@ const MEMBERS: readonly [string, (limit: Limit) => string[]][] = [
   ["Kept by", (limit) => given(limit.mark)],
 ];
 
-/** The two versions of what two people changed, member by member. */
+/** The two versions of a limit that two people changed, member by member. */
 export function versionsOf(was: Limit, theirs: Limit, mine: Limit): VersionRow[] {
   return MEMBERS.map(([title, of]) => ({
     title: t(title),
@@ -97,7 +99,7 @@ export function bodyOf(limit: Limit): Body {
   return limit.where ? { ...rest, where: limit.where } : { ...rest, on: limit.on };
 }
 
-/** Whether there is enough of it to be tried. */
+/** Whether the limit is complete enough to be previewed. */
 export function isWhole(limit: Limit): boolean {
   return [limit.id, limit.expression, limit.where ? "where" : limit.on].every(
     (text) => text.trim() !== "",

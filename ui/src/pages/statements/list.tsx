@@ -14,7 +14,7 @@ import { StatementRows } from "./rows";
 const route = getRouteApi("/r/$realm/statements");
 const EFFECTS = ["allow", "deny", "filter", "mask"] as const;
 
-/** All rules of a realm, whichever system's they are. */
+/** All rules of a realm, of every system. */
 export default function Statements() {
   const { realm } = route.useParams();
   const search = route.useSearch();

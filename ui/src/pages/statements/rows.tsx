@@ -12,7 +12,7 @@ import styles from "./rows.module.css";
 
 const SHOWN = 3;
 
-/** The statements of a realm, or those that name somebody. */
+/** The statements of a realm, or those that name a principal. */
 export function StatementRows({
   realm,
   to,
@@ -118,7 +118,7 @@ export function StatementRows({
   );
 }
 
-/** How an effect is drawn: a filter or a mask leaves a part. */
+/** The state drawn for an effect: a filter or a mask allows a part. */
 export const STATES = { allow: "allow", deny: "deny", filter: "partial", mask: "partial" } as const;
 
 function Several({ names }: { names: string[] }) {

@@ -19,7 +19,7 @@ import styles from "./statement.module.css";
 
 const route = getRouteApi("/r/$realm/statement");
 
-/** One rule, with all that it says. */
+/** One rule with all its members. */
 export default function StatementPage() {
   const { realm } = route.useParams();
   const { id } = route.useSearch();
@@ -159,7 +159,7 @@ function Criteria({ rows }: { rows: unknown }) {
   return <code>{JSON.stringify(rows)}</code>;
 }
 
-/** The way to the form of a filter or a mask. */
+/** The link to the form of a filter or a mask. */
 function Edit({ realm, one }: { realm: string; one: Schemas["StatementRow"] }) {
   const rights = useRights(realm);
   const isLimit = one.effect === "filter" || one.effect === "mask";
@@ -180,7 +180,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
   const effect = useEffectOf(realm, open ? { remove: [one.id] } : null, 0);
   if (!rights.may("statement.remove") || one.editable === false) return null;
   const remove = async () => {
-    // What was shown is what goes: a statement that somebody changed meanwhile is shown first.
+    // Only the shown version is removed: a statement that was changed meanwhile is shown first.
     const path = { realm, id: one.id };
     const now = await api.GET("/api/v1/realms/{realm}/statements/{id}", { params: { path } });
     if (now.data && text(now.data.words) !== text(one.words)) {
@@ -203,7 +203,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
       return;
     }
     say(t("Statement removed"));
-    // First away from the page: what is gone is not asked for once more.
+    // Leaves the page first, so that the removed statement is not fetched again.
     await navigate({ to: "/r/$realm/statements", params: { realm } });
     await queries.invalidateQueries();
   };

@@ -11,7 +11,7 @@ import styles from "./targets.module.css";
 type Drift = Schemas["DriftResponse"];
 type Difference = Schemas["DifferenceResponse"];
 
-/** What others changed in a target, and what users of the realm hold beside it. */
+/** What others changed in a target, and access of the realm's users that is not from the realm. */
 export function DriftCards({ drift, onAdopt }: { drift: Drift; onAdopt?: () => void }) {
   const none = !drift.difference_count && !drift.foreign_count;
   return (

@@ -18,7 +18,7 @@ export type Target = Schemas["TargetResponse"];
 
 const route = getRouteApi("/targets");
 
-/** The databases that are told what a realm allows. */
+/** The databases that a realm is pushed to. */
 export default function Targets() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -104,14 +104,14 @@ function Rows({ rows }: { rows: Target[] }) {
   );
 }
 
-/** When a target was pushed to last. */
+/** When a target was last pushed to. */
 export function Pushed({ target }: { target: Target }) {
   if (!target.pushed_at) return t("never");
   const seconds = Date.parse(target.pushed_at) / 1000;
   return <span title={moment(seconds)}>{ago(seconds)}</span>;
 }
 
-/** What becomes of a change of the realm: whether the target is told by itself. */
+/** How a change of the realm reaches the target: automatically or not. */
 export function following(target: Target): string {
   switch (target.state) {
     case "current":
@@ -125,7 +125,7 @@ export function following(target: Target): string {
   }
 }
 
-/** What a watch found in a target, in a word. */
+/** The result of the last watch of a target, in a word. */
 export function State({ target }: { target: Target }) {
   if (target.state === "failing") return <Tag state="partial">{t("not told")}</Tag>;
   if (!target.drift)

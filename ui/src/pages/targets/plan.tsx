@@ -100,7 +100,7 @@ export function PlanCards({
 
 const MOST_STATEMENTS = 200;
 
-/** The statements or requests as they are sent, so many as people look through. */
+/** The statements or requests as they are sent, as many as a person would read. */
 function Script({ plan }: { plan: Plan }) {
   const shown = plan.script.slice(0, MOST_STATEMENTS);
   const more = plan.script_count - shown.length;
@@ -155,7 +155,7 @@ export function Users({ names, total }: { names: string[]; total: number }) {
   );
 }
 
-/** Where an object lies in the database. */
+/** The location of an object in the database. */
 export function Place({ path }: { path: string[] }) {
   return path.length ? <Name text={path.join(".")} /> : <>{t("the database")}</>;
 }

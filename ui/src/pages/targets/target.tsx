@@ -19,14 +19,14 @@ import styles from "./targets.module.css";
 
 const route = getRouteApi("/target");
 
-/** What was asked of the target last. */
+/** The last result that was requested from the target. */
 interface Shown {
   plan?: Schemas["PushPlanResponse"];
   drift?: Schemas["DriftResponse"];
   account?: Schemas["TargetDoctorResponse"];
 }
 
-/** One target: what a push would change, what others changed, and doing or undoing it. */
+/** One target: what a push would change, what others changed, and applying or resetting it. */
 export default function TargetPage() {
   const { realm = "", name = "" } = route.useSearch();
   const targets = $api.useQuery(
@@ -246,7 +246,7 @@ function Known({ target }: { target: Target }) {
   );
 }
 
-/** The body of an answer; a problem is thrown. */
+/** The body of a response; throws its problem. */
 function answer<T>({ data, error }: { data?: T; error?: unknown }): T {
   if (error !== undefined || data === undefined) throw problemOf(error) as unknown as Error;
   return data;

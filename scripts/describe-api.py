@@ -1,4 +1,4 @@
-"""Writes the description of our own API, from which the types of the pages are made."""
+"""Writes the description of our own API, from which the types of the pages are generated."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 
 
 class Picture:
-    """Boxes, lines and texts on a sheet that is as large as they are."""
+    """Boxes, lines and texts on a sheet that grows with them."""
 
     def __init__(self, title: str) -> None:
         self.title, self.parts = title, list[str]()
@@ -61,7 +61,7 @@ class Picture:
     def box(
         self, x: int, y: int, w: int, h: int, kind: str, text: str = "", note: str = ""
     ) -> None:
-        """A box with a text, and below it a smaller one."""
+        """A box with a text, and a smaller text below it."""
         self.parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}" rx="4"/>')
         middle = y + h // 2 + (5 if not note else -2)
         if text:
@@ -92,7 +92,7 @@ class Picture:
 
 
 def overview() -> Picture:
-    """What lakewarden reads, what it answers with, who asks it and whom it tells."""
+    """What lakewarden reads, its stages, which engines ask it and which it pushes to."""
     sheet = Picture("What lakewarden reads, who asks it, and whom it tells")
     titles = [models.load(name).title for name in ("gravitino", "datahub", "cdap")]
     told = set(engine.pushed_engines().values())
@@ -139,7 +139,7 @@ _STAGES: Final = (
 
 
 def _sources() -> list[str]:
-    """What the page of ingestion reads, but for the systems and ourselves."""
+    """The sources on the page of ingestion, except the systems and lakewarden itself."""
     page = (ROOT / "docs" / "pipeline.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \| [^|]*`[\w-]+`", page.split("| Source |")[1], re.MULTILINE)
     names = [re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", row).partition(":")[0] for row in rows]
@@ -148,7 +148,7 @@ def _sources() -> list[str]:
 
 
 def packages() -> Picture:
-    """The rooms of the source, layer by layer, with their lines and how many rooms they use."""
+    """The packages, layer by layer, with their lines and how many packages they use."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     layers = next(
         one["layers"]
@@ -194,7 +194,7 @@ def _uses(name: str) -> list[str]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All statements: nothing below an expression, where no import is and most of the tree."""
+    """All statements, without expressions: these are most of the tree and contain no imports."""
     todo = [tree]
     while todo:
         node = todo.pop()
@@ -287,7 +287,7 @@ def rule() -> Picture:
 
 
 def _draw(sheet: Picture, node: expression.Node, x: int, y: int) -> int:
-    """Draws a node and what is below it; where the next one may stand."""
+    """Draws a node and its children; returns the position for the next one."""
     inner = _inner(node)
     sheet.box(x, y, 220, 28, "core" if inner else "box", _label(node))
     below = y + 36
@@ -341,7 +341,7 @@ def steps(title: str) -> Picture:
 
 
 def _wrapped(text: str) -> Iterable[str]:
-    """At most three lines of a text without marks."""
+    """At most three lines of a text without its markup."""
     words, line, lines = re.sub(r"[`*]|\s*\([^)]*`[^)]*\)", "", text).split(), "", list[str]()
     for word in words:
         if len(line) + len(word) > 88:
@@ -366,7 +366,7 @@ def pictures() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes them to the folder that the command line names."""
+    """Writes the pictures to the folder that the command line names."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pictures().items():

@@ -2,7 +2,7 @@
 """Write the index of decision records.
 
 scripts/index-decisions.py docs/decisions            # write README.md there
-scripts/index-decisions.py --check docs/decisions    # exit 1 where it differs
+scripts/index-decisions.py --check docs/decisions    # exit 1 if it differs
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TITLE = re.compile(r"# (\d+)[.:] (.+)")
 
 
 def index(folder: Path) -> str:
-    """The page: a row for each record, in order. Raises `ValueError` for one without a title."""
+    """The page: a row for each record, in order. Raises `ValueError` if one has no title."""
     rows = []
     for file in sorted(folder.glob("[0-9]*.md")):
         title = TITLE.fullmatch(file.read_text("utf-8").partition("\n")[0])
@@ -39,7 +39,7 @@ def _capital(text: str) -> str:
 
 
 def main() -> int:
-    """Writes or checks the index; the exit code."""
+    """Writes or checks the index; returns the exit code."""
     parser = argparse.ArgumentParser(description="Write the index of decision records.")
     parser.add_argument("--check", action="store_true", help="say whether it differs")
     parser.add_argument("folder", type=Path)

@@ -1,11 +1,11 @@
-"""Keeps a small store as this release writes it, which every later release has to open.
+"""Keeps a small store as this release writes it, which every later release must open.
 
     python scripts/keep-store.py tests/compatibility/stores
 
-Only the command line is used, so that the same script keeps the store of an earlier release: with
-its `src` in PYTHONPATH. The file is named after the schema; one that is there is left alone. The
-release has to answer as `answers.json` says, unless that is not there: then it is written. Needs
-Spark. Ends with 1 where the answers differ.
+The script uses only the command line, so it also keeps the store of an earlier release, with its
+`src` in PYTHONPATH. The file is named after the schema; an existing file is left alone. The
+release must answer as `answers.json` says; if that file is missing, it is written. Needs Spark.
+Exits with 1 if the answers differ.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "compatibility"))
 
-import make  # noqa: E402 — it is beside the files
+import make  # noqa: E402 — it lies beside the files
 
 NOT_KNOWN = "unknown option"
-"""What an early release says of an option that a question has."""
+"""The error of an early release about an option that it does not have."""
 
 
 def fill(work: Path, database: str) -> None:
-    """Realms with people, statements and documents, a token, a link and an audit trail."""
+    """Writes realms with people, statements and documents, a token, a link and an audit trail."""
     make.fill(work, database)
     make.run("token", "create", "root", "--ttl", "366d", "--database", database)
     make.run(
@@ -41,7 +41,7 @@ def fill(work: Path, database: str) -> None:
 
 
 def questions() -> Iterator[tuple[str, ...]]:
-    """Verbs that ask a store, without the option that names it."""
+    """Question verbs with their arguments, without the option that names the store."""
     in_lake, in_hub, in_cdap = (("--realm", name) for name in ("gravitino", "datahub", "cdap"))
     for user in ("ana", "ben", "eve"):
         yield ("list", user, "table.load", *in_lake)
@@ -57,7 +57,7 @@ def questions() -> Iterator[tuple[str, ...]]:
 
 
 def gist(verb: str, code: int, answer: Any) -> object:
-    """Of an answer, what every release says alike: yes or no, or names."""
+    """The part of an answer that is the same in every release: yes or no, or names."""
     match verb:
         case "list":
             named = [(one["realm"], one["operation"], one["entities"]) for one in answer["realms"]]
@@ -71,7 +71,7 @@ def gist(verb: str, code: int, answer: Any) -> object:
 
 
 def answers(database: str) -> Mapping[str, object]:
-    """The gist of what the release answers, by question; without those it does not know."""
+    """The gist of the release's answers, by question; omits questions that it does not know."""
     found = {}
     for words in questions():
         try:
@@ -85,14 +85,14 @@ def answers(database: str) -> Mapping[str, object]:
 
 
 def schema(database: Path) -> str:
-    """The name of the schema that a store has."""
+    """The name of a store's schema."""
     with closing(sqlite3.connect(database)) as opened:
         found: str = opened.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     return found
 
 
 def pack(database: Path, file: Path) -> None:
-    """The store as one small file."""
+    """Writes the store as one small file."""
     whole = database.with_name("whole.db")
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(whole)) as copy:
         source.backup(copy)
@@ -101,7 +101,7 @@ def pack(database: Path, file: Path) -> None:
 
 
 def check(found: Mapping[str, object], file: Path) -> list[str]:
-    """Where the answers differ from those that are kept; writes them where none are."""
+    """The differences from the kept answers; writes the answers if none are kept."""
     if not file.exists():
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
     kept = json.loads(file.read_text("utf-8"))
@@ -113,7 +113,7 @@ def check(found: Mapping[str, object], file: Path) -> list[str]:
 
 
 def main(out: Path) -> int:
-    """Keeps the store; the exit code."""
+    """Keeps the store; returns the exit code."""
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as place:
         file = Path(place, "store.db")

@@ -1,11 +1,11 @@
-"""Builds what a release consists of, and checks it; publishing is left to a person.
+"""Builds the files of a release, and checks them; publishing is left to a person.
 
     python scripts/release.py dist              sdist, wheel, bill of materials, licences
-    python scripts/release.py version 0.2.0     writes the version wherever it stands
-    python scripts/release.py release 0.2.0     all checks, what `dist` makes, and a tag
+    python scripts/release.py version 0.2.0     writes the version everywhere it appears
+    python scripts/release.py release 0.2.0     all checks, the files of `dist`, and a tag
 
-`dist` builds everything twice and refuses bytes that differ. Its tools live in `build/`, apart
-from what the project needs. Needs the network. Ends with 1 at the first check that fails.
+`dist` builds everything twice and refuses bytes that differ. Its tools are in `build/`, separate
+from the project's dependencies. Needs the network. Exits with 1 at the first check that fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STORES = ROOT / "tests" / "compatibility" / "stores"
 CHANGELOG = "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
 VERSION = r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?"
-# Where the version stands: before and after it, by file.
+# The places of the version: the text before and after it, by file.
 PLACES: Mapping[str, Sequence[tuple[str, str]]] = {
     "pyproject.toml": [(r'^version = "', '"$')],
     "deploy/helm/Chart.yaml": [(r"^version: ", "$"), (r'^appVersion: "', '"$')],
@@ -46,11 +46,11 @@ STEPS_OF_TESTS = (("make", "lint"), ("make", "test"))
 
 
 class NotReady(Exception):
-    """Why there is no release."""
+    """The reason why there is no release."""
 
 
 def run(*words: str | Path) -> str:
-    """What a command prints. Raises `NotReady` with its end where it fails."""
+    """The output of a command. Raises `NotReady` with the end of the output if it fails."""
     done = subprocess.run(  # noqa: S603 — commands of this file
         [str(word) for word in words], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -60,7 +60,7 @@ def run(*words: str | Path) -> str:
 
 
 def environment(name: str, *requirements: str | Path) -> Path:
-    """The Python of a fresh environment with what is required in it."""
+    """The Python of a fresh environment with these requirements."""
     folder = WORK / name
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"
@@ -75,7 +75,7 @@ def digests(folder: Path) -> Mapping[str, str]:
 
 
 def build(tools: Path) -> Mapping[str, str]:
-    """Builds sdist and wheel into `dist`; the digests, which a second build has to repeat."""
+    """Builds sdist and wheel into `dist`; returns the digests, which a second build must repeat."""
     shutil.rmtree(OUT, ignore_errors=True)
     run(tools, "-m", "build", "--outdir", OUT)
     with TemporaryDirectory() as again:
@@ -88,7 +88,7 @@ def build(tools: Path) -> Mapping[str, str]:
 
 
 def materials(tools: Path, wheel: Path) -> None:
-    """Lists what an installation with every extra consists of: CycloneDX, and licences."""
+    """Lists the packages of an installation with every extra: CycloneDX, and licences."""
     python = environment("all", "--require-hashes", "-r", ROOT / "requirements" / "all.txt")
     run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
     run(python, "-m", "pip", "check")
@@ -104,7 +104,7 @@ def materials(tools: Path, wheel: Path) -> None:
 
 
 def dist() -> None:
-    """Writes `dist/`, checked."""
+    """Writes and checks `dist/`."""
     WORK.mkdir(parents=True, exist_ok=True)
     tools = environment("tools", *TOOLS)
     built = build(tools)
@@ -115,13 +115,13 @@ def dist() -> None:
 
 
 def check_version(version: str) -> None:
-    """Raises `NotReady` for what is no version."""
+    """Raises `NotReady` for an invalid version."""
     if not re.fullmatch(VERSION, version):
         raise NotReady(f"`{version}`: expected a version such as 1.2.3 or 1.2.3rc1")
 
 
 def versions(text: str, file: str) -> set[str]:
-    """The versions that a file names where it should name ours."""
+    """The versions that a file names in the places for ours."""
     return {
         found
         for before, after in PLACES[file]
@@ -130,7 +130,7 @@ def versions(text: str, file: str) -> set[str]:
 
 
 def write_version(version: str) -> None:
-    """Writes the version wherever it stands, and names the changelog's newest section after it."""
+    """Writes the version to its places, and names the changelog's newest section after it."""
     check_version(version)
     if section(version) is not None:
         raise NotReady(f"{CHANGELOG} has a section `## {version}` already")
@@ -148,7 +148,7 @@ def write_version(version: str) -> None:
 
 
 def check_sources(version: str) -> None:
-    """Raises `NotReady` unless the tree is clean and says this version everywhere."""
+    """Raises `NotReady` unless the tree is clean and names this version everywhere."""
     check_version(version)
     if run("git", "status", "--porcelain"):
         raise NotReady("the tree has changes that are not committed")
@@ -164,20 +164,20 @@ def check_sources(version: str) -> None:
 
 
 def section(version: str) -> str | None:
-    """What the changelog says of a version; None without an entry."""
+    """The changelog's section for a version; None without an entry."""
     text = (ROOT / CHANGELOG).read_text("utf-8")
     found = re.search(rf"^## {re.escape(version)}\b.*?\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return found[1].strip() if found and re.search(r"^- ", found[1], re.M) else None
 
 
 def check_api(before: Path = RELEASED_API, now: Path = API) -> None:
-    """Raises `NotReady` where `/api/v1` would break a client of the last release."""
+    """Raises `NotReady` if `/api/v1` would break a client of the last release."""
     oasdiff = run(ROOT / "scripts" / "oasdiff.sh").strip()
     run(oasdiff, "breaking", "--fail-on", "ERR", before, now)
 
 
 def check_store() -> None:
-    """Raises `NotReady` unless a store of the newest schema is kept; writes it where none is."""
+    """Raises `NotReady` unless a store of the newest schema is kept; writes a missing one."""
     newest = max(path.name[1:5] for path in STEPS.glob("m*.py"))
     kept = STORES / f"{newest}.db.xz"
     if not kept.exists():
@@ -187,7 +187,7 @@ def check_store() -> None:
 
 
 def release(version: str, *, without_tests: bool) -> None:
-    """Everything of a release but publishing it."""
+    """Everything for a release except publishing it."""
     check_sources(version)
     check_api()
     check_store()
@@ -209,7 +209,7 @@ def release(version: str, *, without_tests: bool) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a command of this file; the exit code."""
+    """Runs a command of this file; returns the exit code."""
     parser = argparse.ArgumentParser(description="Build and check a release.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("dist", help="build, check and list what is in it")

@@ -1,9 +1,9 @@
-"""Runs notebooks from the beginning, each in an empty folder; with --write keeps what they print.
+"""Runs notebooks from the beginning, each in an empty folder; with --write keeps their output.
 
     python scripts/run-notebooks.py [--write] NOTEBOOK …
 
-Without --write it fails where a notebook prints something else than is stored in it, or draws
-fewer pictures: the pictures themselves differ from one release of the library to the next.
+Without --write it fails if a notebook's output differs from the stored one, or if it draws fewer
+pictures: the pictures themselves differ from one release of the library to the next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 
 
 def main(words: list[str]) -> int:
-    """The exit code: 1 where a notebook says something else now."""
+    """The exit code: 1 if the output of a notebook differs."""
     differing = 0
     for name in [word for word in words if word != "--write"]:
         file = Path(name)
@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
 
 
 def shown(notebook: nbformat.NotebookNode) -> list[str]:
-    """What the cells print, and that they draw."""
+    """The printed output of the cells, with a mark for each picture."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     return [
         output.text if output.output_type == "stream" else f"<{', '.join(sorted(output.data))}>"

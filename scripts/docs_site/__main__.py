@@ -1,6 +1,6 @@
 """Builds the site: `python -m scripts.docs_site FOLDER`.
 
-Every warning is an error, a link or an anchor that leads nowhere among them.
+Every warning is an error, including a link or an anchor that leads nowhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def build(root: Path, folder: Path, work: Path) -> int:
-    """Builds the site of a checkout into `folder`, with `work` for what it needs; the exit code."""
+    """Builds the site of a checkout into `folder`, using `work`; returns the exit code."""
     shutil.rmtree(folder, ignore_errors=True)
     sources = work / "sources"
     stage(root, nav.read(root), sources, reference.pages(root))
@@ -29,7 +29,7 @@ def build(root: Path, folder: Path, work: Path) -> int:
 
 
 def main() -> int:
-    """The command line; the exit code."""
+    """Runs the command line; returns the exit code."""
     parser = argparse.ArgumentParser(description="Build the site.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site: nothing is loaded from elsewhere, and the search needs no server."""
+"""Sphinx's configuration: the site loads nothing from elsewhere, and its search needs no server."""
 
 from importlib.metadata import version as version_of
 from typing import Any
@@ -13,9 +13,9 @@ html_title = f"lakewarden {version}"
 extensions = ["myst_parser"]
 myst_heading_anchors = 6
 smartquotes = False
-# A block that names no language is a command or its output.
+# A block without a language is a command or its output.
 highlight_language = "none"
-# Conditions of row filters are shown as SQL, of which their `$user` is no part.
+# Conditions of row filters are shown as SQL, but their `$user` is not SQL.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
@@ -31,14 +31,14 @@ html_theme_options = {
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx; after the theme, which makes the side bar of a page for the same event."""
+    """Called by Sphinx; after the theme, which builds a page's sidebar on the same event."""
     app.connect("html-page-context", _give_captions_a_level, priority=900)
 
 
 def _give_captions_a_level(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
 ) -> None:
-    """Captions of the side bar are headings, which a screen reader lists by level."""
+    """Gives the sidebar's captions a heading level, by which screen readers list them."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace(
         'role="heading"', 'role="heading" aria-level="2"'

@@ -1,4 +1,4 @@
-"""The order of the site: which page of the repository is where, and in which section."""
+"""The order of the site: the place and section of each page of the repository."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ FILE: Final = Path(__file__).with_name("nav.toml")
 HOME: Final = "docs/index.md"
 _INDEXES: Final = ("README.md", "index.md")
 _RESERVED: Final = {"search.md": "search-in-datahub.md"}
-"""Pages whose name is that of a page of Sphinx's own."""
+"""Pages with the same name as one of Sphinx's own pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of the side bar, and its pages as paths of the repository, in order."""
+    """A heading of the sidebar, and its pages as paths of the repository, in order."""
 
     title: str
     pages: tuple[str, ...]
@@ -25,13 +25,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Nav:
-    """The sections; `folders` has the pages below each index, by the path of that."""
+    """The sections; `folders` has the pages below each index, by the index's path."""
 
     sections: tuple[Section, ...]
     folders: Mapping[str, tuple[str, ...]]
 
     def __iter__(self) -> Iterator[str]:
-        """Every page once for each place that it has."""
+        """Every page, once for each of its places."""
         for section in self.sections:
             for page in section.pages:
                 yield page
@@ -39,7 +39,7 @@ class Nav:
 
 
 def read(root: Path, file: Path = FILE) -> Nav:
-    """The nav of a checkout. Raises `ValueError` for a page that is not there."""
+    """The nav of a checkout. Raises `ValueError` for a missing page."""
     sections, folders = [], {}
     for row in tomllib.loads(file.read_text("utf-8"))["section"]:
         pages = []
@@ -64,12 +64,12 @@ def _folder(root: Path, folder: str) -> tuple[str, tuple[str, ...]]:
 
 
 def is_written(page: str) -> bool:
-    """Whether a page is written when the site is built."""
+    """Whether a page is generated when the site is built."""
     return page.startswith("reference/")
 
 
 def place(page: str) -> str:
-    """Where in the site a page of the repository is.
+    """The path in the site of a page of the repository.
 
     >>> place("docs/lint/index.md"), place("docs/decisions/README.md"), place("CONTRIBUTING.md")
     ('lint/index.md', 'decisions/index.md', 'contributing.md')

@@ -1,8 +1,8 @@
-"""The sources of the site: the pages of the repository, with links that lead within the site.
+"""The sources of the site: the pages of the repository, with links rewritten for the site.
 
-In the repository a page links to files and folders beside it. What has a place in the site is
+In the repository a page links to files and folders beside it. A page with a place in the site is
 linked there; any other file is copied and offered for download, a folder by a list of its files.
-A link that leads nowhere stays as it is, and Sphinx refuses it.
+A broken link stays as it is, and Sphinx refuses it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HIDDEN: Final = "\n```{{toctree}}\n:hidden:\n:titlesonly:\n{options}\n{pages}\n
 
 
 def stage(root: Path, nav: Nav, folder: Path, written: Mapping[str, str]) -> None:
-    """Writes the sources into `folder`; `written` has the pages that the code gives, by path.
+    """Writes the sources into `folder`; `written` has the pages generated from code, by path.
 
     Raises `ValueError` for a link to a page of the repository that the nav does not have.
     """
@@ -31,14 +31,14 @@ def stage(root: Path, nav: Nav, folder: Path, written: Mapping[str, str]) -> Non
 
 
 class Stage:
-    """One writing of the sources."""
+    """One run that writes the sources."""
 
     def __init__(self, root: Path, nav: Nav, folder: Path) -> None:
         self._root, self._nav, self._folder = root, nav, folder
         self._places = {page: place(page) for page in nav}
 
     def write(self, written: Mapping[str, str]) -> None:
-        """Writes every page of the nav; those of the code as they are given."""
+        """Writes every page of the nav; pages generated from code are written as given."""
         shutil.rmtree(self._folder, ignore_errors=True)
         for page, at in self._places.items():
             text = written.get(page)
@@ -52,7 +52,7 @@ class Stage:
         file.write_text(text, "utf-8")
 
     def _tree(self, page: str) -> str:
-        """What is below a page: all sections below the first one, its pages below an index."""
+        """A page's tables of contents: all sections for the home page, its pages for an index."""
         if page != HOME:
             below = self._nav.folders.get(page, ())
             return self._toctree("", below, self._places[page]) if below else ""
@@ -84,7 +84,7 @@ class Stage:
         return outside_fences(text, lambda prose: LINK.sub(lead, prose))
 
     def _target(self, path: Path) -> str:
-        """Where in the site something of the repository is; it is brought there if need be."""
+        """The path in the site of a file or folder of the repository; copies it if needed."""
         name = str(PurePosixPath(path.relative_to(self._root)))
         if path.is_dir():
             return self._listed(path, name)
@@ -120,7 +120,7 @@ def _relative(target: str, at: str) -> str:
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
-    """The text, changed everywhere but in fenced blocks."""
+    """The text, changed everywhere except in fenced blocks."""
     parts, end = [], 0
     for fence in FENCE.finditer(text):
         parts += [change(text[end : fence.start()]), fence[0]]

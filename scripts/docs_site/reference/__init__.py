@@ -1,4 +1,4 @@
-"""The pages of the site that are written from the code: each module gives one of them."""
+"""The pages of the site that are generated from the code, one by each module."""
 
 from __future__ import annotations
 

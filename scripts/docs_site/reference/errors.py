@@ -1,4 +1,4 @@
-"""Every kind of error, and what it becomes at each edge: asked of the edges themselves."""
+"""Every kind of error, and what it becomes at each edge, by calling the edges themselves."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Operation = Mapping[str, Any]
 
 
 def page() -> str:
-    """The page: endpoints by the entity that their operation is about, then the bodies."""
+    """The page: endpoints by the entity of their operation, then the bodies."""
     described = openapi.document(ENDPOINTS, "")
     groups: dict[str, list[str]] = defaultdict(list)
     for path, methods in described["paths"].items():
@@ -70,7 +70,7 @@ def _remark(parameter: Mapping[str, Any]) -> str:
 
 
 def _deprecated(described: Mapping[str, Any]) -> str:
-    """What is said of something that will go; nothing of anything else."""
+    """The note about a deprecated element; empty for all others."""
     if not described.get("deprecated"):
         return ""
     return f" **{described['description']}, until {described['x-sunset']} at least.**"

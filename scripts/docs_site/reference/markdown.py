@@ -1,4 +1,4 @@
-"""Tables, and what a JSON Schema says in a cell of one."""
+"""Tables, and JSON Schemas as the text of a cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell(text: str) -> str:
-    """A text in one line, whose bars do not end the cell."""
+    """A text in one line, with bars escaped so that they do not end the cell."""
     return " ".join(text.split()).replace("|", r"\|")
 
 
@@ -39,7 +39,7 @@ def paragraphs(docstring: str | None) -> str:
 
 
 def type_of(schema: Schema) -> str:
-    """What values a schema takes.
+    """The values that a schema accepts.
 
     >>> type_of({"type": "integer", "minimum": 1, "maximum": 9})
     'integer, 1 to 9'
@@ -92,6 +92,6 @@ def _number(value: float) -> str:
 
 
 def default_of(schema: Schema) -> str:
-    """The default that a schema names, as the configuration spells it; nothing for an empty one."""
+    """A schema's default, as the configuration spells it; empty for an empty default."""
     value = schema.get("default")
     return "" if value in (None, "", [], {}) else code(json.dumps(value).strip('"'))

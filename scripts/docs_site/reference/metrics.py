@@ -1,4 +1,4 @@
-"""Every metric for Prometheus, from where it is declared."""
+"""Every metric for Prometheus, from its declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("Metric", "Type", "Labels", "Meaning")
 
 
 def page() -> str:
-    """The page: those of the server and of long running commands, then those of jobs."""
+    """The page: metrics of the server and of long-running commands, then those of jobs."""
     for module in DECLARING:
         import_module(module)
     engine_figures.figures()
@@ -37,7 +37,7 @@ def page() -> str:
 
 
 def _rows(registry: CollectorRegistry) -> Iterator[tuple[str, str, str, str]]:
-    # The library has no public list of what is declared, only of what was counted.
+    # The library has no public list of declared metrics, only of counted ones.
     collectors: Any = dict.fromkeys(registry._collector_to_names)
     for one in collectors:
         name = getattr(one, "_name", "")

@@ -1,4 +1,4 @@
-"""The models that are shipped, and what each declares: the index of their pages."""
+"""The shipped models, and what each declares: the index of their pages."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ an example of each.
 def page() -> str:
     """The page: a section for each verb, in the order of `lakewarden --help`."""
     text = application(whole=True).generate_docs(flatten_commands=True, heading_level=2)
-    # A list of contents comes first, which the site has beside every page.
+    # The text starts with a table of contents, which the site has beside every page.
     verbs = text[text.index("\n## lakewarden ") + 1 :]
     headed = re.sub(r"^## (lakewarden .+)$", r"## `\1`", verbs, flags=re.MULTILINE)
-    # The library takes the name of a process that was started by `python -m` for a part of ours.
+    # The library mistakes the name of a process started by `python -m` for a part of our name.
     return HEAD + re.sub(r"(?<=```console\n)(.*?) -m [\w.]+", r"\1", headed)

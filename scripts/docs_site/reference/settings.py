@@ -34,7 +34,7 @@ def page() -> str:
 
 
 def _section(path: str, schema: Schema, types: Mapping[str, Schema]) -> Iterator[str]:
-    """A table of the file, and those below it."""
+    """A table of the file, and its subtables."""
     rows, below = [], []
     for name, field in schema["properties"].items():
         inner = field.get("$ref") or _of_realms(field)

@@ -139,7 +139,7 @@ class Oracle:
         return next((a for a in (e, *self.ancestors(e)) if a.type == type), None)
 
     def stands(self, e: Entity) -> bool:
-        """Whether the entity is evaluated at all: it is stored, or its type is open."""
+        """Whether the entity is evaluated at all: it is stored, or every name of its type is."""
         known = e == NO_RESOURCE or e in self.stored or self.model.judged(e.type)
         return known and len(self.ancestors(e)) <= MOST_LEVELS
 

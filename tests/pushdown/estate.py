@@ -1,4 +1,4 @@
-"""A random realm, and a database of some kind with what one of its catalogs holds."""
+"""A random realm, and a database that contains one of the realm's catalogs."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ TOPS = ("metalake", "catalog")
 LEVELS = {"catalog": 0, "schema": 1, "table": 2, "view": 2, "column": 3}
 STORED_COLUMNS = ("region", "iban", "absent")
 DENIED_EACH = 4
-"""One in so many statements on columns is a DENY."""
+"""One in this many statements on columns is a DENY."""
 
 STORE = "1f0c5a7ecc90ab12"
-"""The id of the store that worlds are pushed from."""
+"""The id of the store from which worlds are pushed."""
 
 COLUMN_RIGHTS = ("SELECT_COLUMN", "SELECT_COLUMN", "INSERT_ROWS", "UPDATE_ROWS")
 
@@ -67,7 +67,7 @@ class TargetEstate:
     kind: ClassVar[str]
 
     def with_facts(self, facts: Facts) -> Self:
-        """The same database, and another realm."""
+        """The same database with another realm."""
         return replace(self, state=state_of(facts, self.kind))
 
     @property
@@ -75,7 +75,7 @@ class TargetEstate:
         return of_model("gravitino")[self.kind]
 
     def connected(self) -> AbstractContextManager[Database]:
-        """The target, as a push has it."""
+        """The target, as a push opens it."""
         return CONNECT[self.kind](self.address)
 
     @property
@@ -83,7 +83,7 @@ class TargetEstate:
         return PushTarget("pg", "lake", self.kind, self.scope.metalake, self.scope.catalog)
 
     def push(self, last: Roles | None = None) -> tuple[Wanted, int]:
-        """Plans and applies; what was wanted, and how many steps that took."""
+        """Plans and applies; returns the wanted state, and the number of steps."""
         with self.connected() as database:
             database.lock()
             database.claim(known(as_data(last or Roles())))
@@ -102,13 +102,13 @@ class TargetEstate:
         return wish, len(todo)
 
     def missing_rights(self) -> list[str]:
-        """What the account lacks for the catalog."""
+        """The rights for the catalog that the account lacks."""
         with self.connected() as database:
             return database.missing_rights(self.paths)
 
     @property
     def paths(self) -> frozenset[Path]:
-        """Where the realm has what it stores of the catalog."""
+        """The paths of the realm's stored entities in the catalog."""
         return stored_paths(self.state, self.mapping, self.scope)
 
     def held(self) -> Roles:
@@ -116,7 +116,7 @@ class TargetEstate:
             return database.held()
 
     def objects(self) -> dict[Path, Entity]:
-        """The stored entities that the database has, by their paths."""
+        """The stored entities that exist in the database, by path."""
         tree, parts = self.state.matrix.snapshot.coded.tree, self.state.system.spelling.parts
         found: dict[Path, Entity] = {}
         for id in sorted(tree.stored):
@@ -135,7 +135,7 @@ class TargetEstate:
         return [one for one in stored if one.kind == USER]
 
     def allows(self, user: Principal, act: str, entity: Entity) -> bool:
-        """What the kernel says of a privilege."""
+        """The kernel's decision about a privilege."""
         operation = self.state.matrix.operation(self.mapping.operation(act))
         if NONE in operation.rules or entity.type not in operation.rules:
             return False
@@ -143,9 +143,9 @@ class TargetEstate:
         return self.state.matrix.decide(request).allow
 
     def held_privileges(self, user: Principal, of: Roles | None = None) -> set[tuple[Path, str]]:
-        """What our roles grant to a user; whoever has a masking view has `MASKED_READ`.
+        """The privileges that our roles grant to a user; a masking view counts as `MASKED_READ`.
 
-        The roles are those that are held now, or those `of` before.
+        The roles are the user's current ones, or the earlier ones in `of`.
         """
         held = self.held() if of is None else of
         found = {**held.holders(), **held.readers()}
@@ -154,7 +154,7 @@ class TargetEstate:
 
     @cached_property
     def lasting(self) -> RealmState:
-        """The realm with what binds and is allowed at every moment from now on."""
+        """The realm with only the rules that apply at every time from now on."""
         matrix = Matrix(permanent_access(self.state.matrix.snapshot))
         return replace(self.state, matrix=matrix)
 
@@ -170,9 +170,9 @@ def state_of(facts: Facts, kind: str) -> RealmState:
 
 
 def facts_of(seed: int, size: Size = SIZE) -> Facts:
-    """A random world, with fewer who own all of it: else nearly everything is allowed.
+    """A random world with few owners of everything: otherwise nearly everything would be allowed.
 
-    Tables have columns, on which some are granted something, and some are denied it.
+    Tables have columns, with some grants and some denials.
     """
     facts = make(load_system("gravitino", {"postgresql": "on"}), seed, size).facts
     rng = random.Random(seed)
@@ -208,7 +208,7 @@ def facts_of(seed: int, size: Size = SIZE) -> Facts:
 
 
 def scope_of(state: RealmState) -> Scope:
-    """The catalog with the most tables that lie in what the realm has."""
+    """The catalog with the most tables inside the realm's containers."""
     tree, parts = state.matrix.snapshot.coded.tree, state.system.spelling.parts
     stored = [tree.entity(id) for id in sorted(tree.stored)]
     names = {(one.type in TABLES, tuple(parts(one))) for one in stored}
@@ -221,7 +221,7 @@ def scope_of(state: RealmState) -> Scope:
 
 
 def altered(facts: Facts, seed: int) -> Facts:
-    """The facts with some statements and memberships less."""
+    """The facts without some statements and memberships."""
     rng = random.Random(seed)
     return replace(
         facts,
@@ -235,7 +235,7 @@ def grants(roles: Roles) -> set[Grant]:
 
 
 def is_left_out(wish: Wanted, privilege: str, user: Principal, entity: Entity) -> bool:
-    """Whether the residue says that the user is not granted the privilege."""
+    """Whether the residue reports that the user is not granted the privilege."""
     at, who = f"{entity.type}:{entity.name}", f"{user.kind}:{user.name}"
     return any(
         one.entity in ("", at) and one.principal in ("", who) and one.access in ("", privilege)

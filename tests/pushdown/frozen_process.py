@@ -1,4 +1,4 @@
-"""A process that does nothing for a while, as on a host that hangs."""
+"""Suspends a process for a while, like on a host that hangs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def frozen(process: int) -> Iterator[None]:
-    """All its threads are stopped before the body runs, and go on after it."""
+    """Stops all its threads before the body runs, and resumes them after it."""
     os.kill(process, signal.SIGSTOP)
     try:
         while not _stopped(process):
@@ -23,6 +23,6 @@ def frozen(process: int) -> Iterator[None]:
 
 
 def _stopped(process: int) -> bool:
-    """Whether each thread is: the signal reaches one that runs on another core later."""
+    """Whether every thread has stopped: the signal reaches threads on other cores later."""
     stats = [each.read_text() for each in Path(f"/proc/{process}/task").glob("*/stat")]
     return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)

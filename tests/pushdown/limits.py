@@ -1,4 +1,4 @@
-"""Worlds in which filters and masks bind, and what people then see of `ROWS`."""
+"""Worlds with filters and masks, and the part of `ROWS` that users then see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MASKS = ("null", "hash", "last4", "redact", "constant 'x'", "sql 'upper(region)'
 
 
 def limited(facts: Facts, seed: int) -> Facts:
-    """The facts with filters and masks, where most may read."""
+    """The facts with filters and masks, in which most users may read."""
     rng = random.Random(seed)
     drawn = [limit(facts, rng, number) for number in range(16)]
     allows = [one for one in facts.statements if one.effect is not Effect.DENY]
@@ -44,7 +44,7 @@ def limited(facts: Facts, seed: int) -> Facts:
 
 
 def rows_left(made: TargetEstate, user: Principal, table: Entity) -> list[tuple[Any, ...]]:
-    """What the user sees of `ROWS` in the table, as DuckDB and Python have it."""
+    """The user's view of `ROWS` in the table, computed by DuckDB and Python."""
     filters = row_filters(made.lasting, Request(user, "", table, NOW), "duckdb", _TYPES)
     where = " AND ".join(f"({one})" for one in filters) or "true"
     rows = _in_duckdb().execute(f"SELECT * FROM t WHERE {where}").fetchall()
@@ -57,7 +57,7 @@ _TYPES: Final = {**dict.fromkeys(COLUMN_ORDER, "varchar"), "amount": "integer"}
 
 @cache
 def _in_duckdb() -> DuckDBPyConnection:
-    """A database whose table `t` has `ROWS`; nobody writes to it."""
+    """A database with `ROWS` in table `t`; nobody writes to it."""
     import duckdb
 
     connection = duckdb.connect()
@@ -78,7 +78,7 @@ def masks_of(made: TargetEstate, user: Principal, table: Entity) -> dict[str, Ma
 
 
 def masked(row: tuple[Any, ...], masks: Mapping[str, Mask]) -> tuple[Any, ...]:
-    """The row as it is seen; what masks mean is written here once more, in Python."""
+    """The row as the user sees it; this implements the meaning of masks again, in Python."""
     values = dict(zip(COLUMN_ORDER, row, strict=True))
     return tuple(
         _shown(value, masks[name], values) if name in masks else value

@@ -1,4 +1,4 @@
-"""What an account of MariaDB or MySQL may do: statements run as it, which change nothing."""
+"""The permissions of a MariaDB or MySQL account: tested by statements that change nothing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ACTS: Final = {
         "UPDATE": "UPDATE {0} SET {1} = '' WHERE false",
     },
 }
-"""A statement for each privilege, by the type of what it is on.
+"""A statement for each privilege, by the type of its object.
 
-What would change a definition fails behind the question whether the account may do it.
+A statement that would change a definition fails after the permission check.
 """
 
 DENIED: Final = (1044, 1142, 1143, 1370)
 _BEHIND: Final = (0, 1051, 1060, 1091, 1347, 1965)
-"""The numbers of errors that come after rights were looked at, and that of none."""
+"""The numbers of errors that occur after the permission check, and 0 for no error."""
 
 _AT_ONCE: Final = """
 BEGIN NOT ATOMIC
@@ -60,18 +60,18 @@ def acts(type: str, path: Path) -> dict[str, str]:
 
 
 def places(path: Path) -> list[str]:
-    """A database or table in a statement, and the column of it."""
+    """A database or table in a statement, and one of its columns."""
     whole = [quoted(one) for one in path]
     return [".".join(whole[:2]), *whole[2:]]
 
 
 def may(connection: Connection, statement: str) -> bool:
-    """Whether the server does it for whoever is connected."""
+    """Whether the server permits the statement for the connected account."""
     return _is_done(_code(connection, statement))
 
 
 def may_each(connection: Connection, statements: Sequence[str]) -> list[bool]:
-    """The same of each statement; MariaDB is sent all of them at once."""
+    """The same for each statement; MariaDB receives all of them at once."""
     if "MariaDB" not in str(connection.get_server_info()):
         return [may(connection, one) for one in statements]
     body = "\n".join(_EACH.format(connection.escape(one)) for one in statements)

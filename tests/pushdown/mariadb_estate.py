@@ -1,4 +1,4 @@
-"""A random realm, and a MariaDB server with what one of its catalogs holds."""
+"""A random realm, and a MariaDB server that contains one of the realm's catalogs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ COLUMN_TYPES = {
     "amount": "int(11)",
 }
 OWN = ("root", "lakewarden", "mariadb.sys", "mysql", "PUBLIC")
-"""Accounts that a new server has."""
+"""The accounts of a new server."""
 
 SYSTEM = ("information_schema", "mysql", "performance_schema", "sys", "lakewarden")
 
 
 @dataclass(frozen=True)
 class MariadbEstate(TargetEstate):
-    """One in MariaDB."""
+    """An estate in MariaDB."""
 
     kind: ClassVar[str] = "mysql"
 
     def views(self) -> dict[Path, list[Path]]:
-        """The databases and names of masking views, by the path of what they show."""
+        """The databases and names of masking views, by the path of the masked table."""
         schema = self.address.view_schema
         found: dict[Path, list[Path]] = {}
         with administrator(self.address.url) as connection:
@@ -75,7 +75,7 @@ def connection_of(url: str, user: str, password: str) -> Connection:
 
 
 def execute(connection: Connection, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    """The rows that a statement gives."""
+    """The rows of a statement's result."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
         return list(cursor.fetchall())
@@ -83,7 +83,7 @@ def execute(connection: Connection, statement: str, *values: object) -> list[tup
 
 @contextmanager
 def estate(server: str, facts: Facts, name: str = "pg", store: str = "") -> Iterator[MariadbEstate]:
-    """The realm with these facts, and its catalog that has the most tables as databases."""
+    """The realm with these facts; its catalog with the most tables becomes databases."""
     state = state_of(facts, MariadbEstate.kind)
     url = sa.make_url(server).set(drivername="mariadb")
     address = Address(url.render_as_string(hide_password=False), name, store)
@@ -98,7 +98,7 @@ def estate(server: str, facts: Facts, name: str = "pg", store: str = "") -> Iter
 
 
 def _fill(connection: Connection, made: MariadbEstate) -> None:
-    """Makes the accounts, databases, tables and views."""
+    """Creates the accounts, databases, tables and views."""
     columns = ", ".join(f"{name} {type}" for name, type in COLUMN_TYPES.items())
     row = f"({', '.join(['%s'] * len(COLUMN_ORDER))})"
     values = ", ".join([row] * len(ROWS))
@@ -118,7 +118,7 @@ def _fill(connection: Connection, made: MariadbEstate) -> None:
 
 
 def empty(connection: Connection) -> None:
-    """Drops all databases, roles and accounts but those that a new server has."""
+    """Drops all databases, roles and accounts, except those of a new server."""
     for (name,) in execute(connection, "SHOW DATABASES"):
         if name not in SYSTEM:
             execute(connection, f"DROP DATABASE {quoted(name)}")
@@ -143,7 +143,7 @@ def _accounts(connection: Connection) -> list[tuple[Any, ...]]:
 
 
 def empty_server() -> Statements:
-    """The statements for the target `x`, of a server in which nothing is."""
+    """The statements for the target `x`, for an empty server."""
     nothing = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
     views = MaskingViews(_no_rows, nothing, Address("mariadb://h", "x"), ())
     return Statements(nothing, Marks("x"), {}, views)

@@ -1,4 +1,4 @@
-"""A random realm, and a PostgreSQL database with what one of its catalogs holds."""
+"""A random realm, and a PostgreSQL database that contains one of the realm's catalogs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ COLUMN_TYPES = {
 
 @dataclass(frozen=True)
 class Estate(TargetEstate):
-    """One in PostgreSQL."""
+    """An estate in PostgreSQL."""
 
     kind: ClassVar[str] = "postgresql"
 
     def views(self) -> dict[Path, list[Path]]:
-        """The schemas and names of masking views, by the path of what they show."""
+        """The schemas and names of masking views, by the path of the masked table."""
         with administrator(self.address.url) as connection:
             rows = connection.execute(
                 "SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c"
@@ -63,8 +63,8 @@ def estate(
 ) -> Iterator[Estate]:
     """The realm with these facts, and a database with the catalog that has the most tables.
 
-    It has nobody and nothing of the names in `but`. Where it `is_reused`, it is the one that the
-    server's address names, which is as empty afterwards as before.
+    It contains no users and objects with the names in `but`. If `is_reused`, it is the database in
+    the server's address, which is emptied afterwards.
     """
     state = state_of(facts, Estate.kind)
     scope = scope_of(state)
@@ -87,7 +87,7 @@ def administrator(url: str) -> psycopg.Connection[Any]:
 
 
 def _fill(connection: psycopg.Connection[Any], made: Estate, but: Sequence[str]) -> list[str]:
-    """Makes the users, schemas, tables and views at once; the names of the users."""
+    """Creates the users, schemas, tables and views at once; returns the names of the users."""
     users = [name for user in made.users() if (name := made.name(user)) not in but]
     database = sql.Identifier(connection.info.dbname)
     todo = [sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)) for user in users]
@@ -118,20 +118,20 @@ _VALUES: Final = sql.SQL(", ").join(
 
 
 def _marked(connection: psycopg.Connection[Any], mark: str) -> list[str]:
-    """The names of the roles that are a target's."""
+    """The names of a target's roles."""
     query = "SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = %s"
     return [name for (name,) in connection.execute(query, [mark])]
 
 
 def _empty(connection: psycopg.Connection[Any], roles: Collection[str]) -> None:
-    """Drops the roles, and what they own and are granted in the database."""
+    """Drops the roles, the objects that they own, and their grants in the database."""
     if roles:
         names = sql.SQL(", ").join(map(sql.Identifier, sorted(roles)))
         connection.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(names))
 
 
 def _drop_schemas(connection: psycopg.Connection[Any]) -> None:
-    """Drops all that is in the database, which then has what a new one has."""
+    """Empties the database, which is then like a new one."""
     query = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_|^information_schema$'"
     names = sql.SQL(", ").join(sql.Identifier(name) for (name,) in connection.execute(query))
     connection.execute(

@@ -1,4 +1,4 @@
-"""A port of this machine that leads to the socket of a PostgreSQL server, or does not."""
+"""A local port that leads to the socket of a PostgreSQL server, or fails."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LENGTH: Final = 4
 
 
 class Relay:
-    """`mode` says what becomes of new connections: they are passed on, not answered, or closed.
+    """`mode` determines the handling of new connections: passed on, not answered, or closed.
 
-    `heard` has the bytes of the client of each one that was passed on.
+    `heard` has the client's bytes of each connection that was passed on.
     """
 
     def __init__(self, postgres_url: str) -> None:
@@ -49,12 +49,12 @@ class Relay:
                     self._pass_on(client)
 
     def wait_for_client(self, count: int) -> None:
-        """Until so many connections came."""
+        """Waits until there were `count` connections."""
         with self._came:
             assert self._came.wait_for(lambda: self.accepted >= count, timeout=60)
 
     def let_go(self) -> None:
-        """Closes the connections that were not answered."""
+        """Closes the unanswered connections."""
         for client in self._waiting:
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
@@ -62,7 +62,7 @@ class Relay:
         self._waiting.clear()
 
     def close(self) -> None:
-        """Accepts no more."""
+        """Stops accepting."""
         self.let_go()
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -98,7 +98,7 @@ def relay(postgres_url: str) -> Iterator[Relay]:
 
 
 def said_to_postgresql(heard: bytes) -> Iterator[str]:
-    """The statements of one connection: those of queries, and those that are prepared."""
+    """The statements of one connection, both from queries and from prepared statements."""
     place = int.from_bytes(heard[:_LENGTH])
     while place < len(heard):
         kind, length = heard[place : place + 1], int.from_bytes(heard[place + 1 : place + 5])
@@ -111,5 +111,5 @@ def said_to_postgresql(heard: bytes) -> Iterator[str]:
 
 
 def columns(*names: str) -> list[dict[str, Any]]:
-    """Columns of a table as Gravitino has them."""
+    """Columns of a table in Gravitino's form."""
     return [{"name": name, "type": "integer"} for name in names]

@@ -1,4 +1,4 @@
-"""A port of this machine that takes connections, and says nothing on them or ends them at once."""
+"""A local port that accepts connections and never responds, or closes them at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 class Silent:
-    """While it `hangs` connections stay; else they are closed."""
+    """While it `hangs`, connections stay open; otherwise they are closed."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -18,7 +18,7 @@ class Silent:
         self._taken: list[socket.socket] = []
 
     def serve(self) -> None:
-        """Takes connections until it is closed."""
+        """Accepts connections until it is closed."""
         with suppress(OSError):
             while True:
                 client, _ = self._listening.accept()
@@ -28,7 +28,7 @@ class Silent:
                     client.close()
 
     def close(self) -> None:
-        """Ends all connections, and takes no more."""
+        """Closes all connections, and stops accepting."""
         self.hangs = False
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)

@@ -1,1 +1,1 @@
-"""What must hold when processes die, the database goes away, and many write at once."""
+"""Guarantees when processes die, the database is down, and many clients write at once."""

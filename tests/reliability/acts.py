@@ -1,8 +1,8 @@
-"""Numbered acts of a writer, and what must be stored after so many of them.
+"""Numbered acts of a writer, and the expected contents of the store after them.
 
-Every act is one write of several effects with one row in the audit trail. A writer does them in
-order and notes each answer, so after its death the store must hold either what the answered acts
-leave, or that and the next one, whole.
+Every act is one write of several effects with one row in the audit trail. A writer performs them in
+order and records each response. So after its death, the store must hold either the results of the
+confirmed acts, or those plus the complete next one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tests.reliability.estate import ANA, READ, REALM, create, table
 
 ACT = "act"
 INGESTED = 40
-"""How many tables an act brings in at once, as a long import."""
+"""The number of tables that an act adds at once, like a long import."""
 
 
 class Held(NamedTuple):
-    """What the store holds of a writer: tables, those that may be read, acts in the trail."""
+    """The store's contents from a writer: tables, readable tables, acts in the trail."""
 
     tables: frozenset[str]
     granted: frozenset[str]
@@ -43,7 +43,7 @@ def _name(writer: str, number: int, suffix: str = "") -> str:
 
 
 def perform(transaction: WriteTransaction, writer: str, number: int) -> None:
-    """The act with this number."""
+    """Performs the act with this number."""
     match number % 5:
         case 0:
             create(transaction, table(_name(writer, number)))
@@ -62,7 +62,7 @@ def perform(transaction: WriteTransaction, writer: str, number: int) -> None:
 
 
 def expected(writer: str, count: int) -> Held:
-    """What the first `count` acts of the writer leave."""
+    """The expected contents after the first `count` acts of the writer."""
     tables: set[str] = set()
     granted: set[str] = set()
     for number in range(count):
@@ -93,9 +93,9 @@ def record(transaction: WriteTransaction, writer: str, number: int) -> None:
 def write_until_killed(
     service: DecisionService, writers: Iterable[str], answers: str, *, torn: bool
 ) -> None:
-    """Acts of each writer, one after the other for ever; each answer is a line of the file.
+    """Acts of each writer, one after the other, forever; each response is a line of the file.
 
-    With `torn` an act is two writes, which is what the transaction is there to prevent.
+    With `torn`, an act is two writes, which the transaction normally prevents.
     """
     file = os.open(answers, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -126,14 +126,14 @@ def _only(
 
 
 def answered(answers: Path, writer: str) -> int:
-    """How many acts of the writer were answered."""
+    """The number of confirmed acts of the writer."""
     if not answers.exists():
         return 0
     return sum(line.split()[0] == writer for line in answers.read_text().splitlines())
 
 
 def held(store: SqlStore, service: DecisionService, writers: Iterable[str]) -> dict[str, Held]:
-    """What the store holds of each writer; `service` is up to date."""
+    """The store's contents from each writer; `service` is up to date."""
     realm = service.state.realm(REALM)
     with store.reading() as reading:
         facts = reading.facts(REALM, realm.system)

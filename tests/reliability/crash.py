@@ -1,11 +1,11 @@
-"""F-01: a writer is killed at a random moment; what it was told is there, nothing is torn.
+"""F-01: a writer is killed at a random time; confirmed acts are stored, and none is torn.
 
     python -m tests.reliability.crash --trials 500 --engine sqlite
 
-Two writers in one process do numbered acts (create, grant, ingest, rename, drop); the process
-gets SIGKILL up to 50 ms after a drawn number of acts was answered. Prints the number of trials and
-acts, and every fault; the exit code is 1 if there was one. With `--torn` an act is two
-transactions, the protection being removed: then the exit code is 1 unless a fault is found.
+Two writers in one process perform numbered acts (create, grant, ingest, rename, drop); the process
+gets SIGKILL up to 50 ms after the response to a drawn number of acts. Prints the number of trials
+and acts, and every fault; the exit code is 1 if there was one. With `--torn`, an act is two
+transactions, without the protection: then the exit code is 1 unless a fault is found.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tests.reliability.linearizable import stores
 from tests.reliability.site import Site
 
 MOST_ACTS = 8
-"""How many acts are answered before a kill, at most."""
+"""The maximum number of confirmed acts before a kill."""
 LONGEST_SECONDS = 0.05
-"""How long after the last of them a kill comes, at most."""
+"""The maximum delay of a kill after the last of them."""
 PATIENCE_SECONDS = 120
 TRIALS_OF_A_STORE = 25
-"""A store is used again after a crash, but not for ever: looking at all of it takes time."""
+"""A store is reused after a crash, but not forever: checking all of it takes time."""
 
 
 class Trial(NamedTuple):
-    """What came of one trial: acts that were answered, and what was wrong.
+    """The result of one trial: confirmed acts, and faults.
 
     `outlived`: the database committed something after its client was dead.
     """
@@ -71,7 +71,7 @@ def trials(
 
 
 def _wait_for(count: int, writers: list[str], answers: Path) -> None:
-    """Waits until so many acts were answered, however slow the machine is."""
+    """Waits until so many acts are confirmed, however slow the machine is."""
     until = time.monotonic() + PATIENCE_SECONDS
     while sum(acts.answered(answers, writer) for writer in writers) < count:
         if time.monotonic() > until:
@@ -80,7 +80,7 @@ def _wait_for(count: int, writers: list[str], answers: Path) -> None:
 
 
 def ready(service: DecisionService) -> bool:
-    """That the process is there and has loaded what is stored."""
+    """Returns once the process has loaded the stored state."""
     return service.state.revision > 0
 
 
@@ -97,9 +97,9 @@ def _judged(store: SqlStore, watching: DecisionService, writers: list[str], answ
 
 
 def _settled(store: SqlStore) -> bool:
-    """Waits until nothing of the dead is under way: a server may hold their last commit yet.
+    """Waits until the dead process has no pending write: a server may still run its last commit.
 
-    Whoever commits holds the lock, so it is over once the lock was had. Whether it was so.
+    A commit holds the lock, so it is over once the lock is acquired. Returns whether there was one.
     """
     before = store.revision()
     with store.writing() as writing:
@@ -116,7 +116,7 @@ def _difference(held: acts.Held, good: list[acts.Held]) -> str:
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the trials; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=500)

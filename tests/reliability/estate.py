@@ -1,7 +1,7 @@
-"""The small realm of these tests: one schema, tables in it, users who may or may not read them.
+"""The small realm of these tests: one schema, its tables, and users who may or may not read them.
 
-A *key* is a table; its *register* says whether ana may load it. Grants and revocations go
-through the use cases of the service, questions through the compiled state.
+A *key* is a table; its *register* is whether ana may load it. Grants and revocations use the use
+cases of the service, checks use the compiled state.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ LAKE = Entity("metalake", "lk")
 CATALOG = Entity("catalog", "lk:c")
 SCHEMA = Entity("schema", "lk:c.s")
 ANA = Principal(USER, "ana")
-"""Whose grants come and go."""
+"""The user whose grants change."""
 OWNER = Principal(USER, "olga")
-"""Who owns everything."""
+"""The owner of everything."""
 
 READ = frozenset({GrantedPrivilege("SELECT_TABLE", Effect.ALLOW)})
-"""What a register is about."""
+"""The privilege of a register."""
 
 
 class Stale(DecisionService):
-    """A decision service without its protection: it answers from what it knows, however old."""
+    """A decision service without its protection: it answers from its current state, however old."""
 
     def current(self, now: float) -> State | None:
         return self.state
@@ -62,7 +62,7 @@ class Stale(DecisionService):
 
 @contextmanager
 def plane_of(url: str, kind: type[DecisionService] = DecisionService) -> Iterator[DecisionService]:
-    """A decision service on the store, with the shared revision where a server would have one."""
+    """A decision service on the store, with the shared revision if a server would have one."""
     shared_revision = shared_revision_of(url)
     try:
         with open_store(url) as store:
@@ -75,7 +75,7 @@ def plane_of(url: str, kind: type[DecisionService] = DecisionService) -> Iterato
 
 
 def build(service: DecisionService) -> None:
-    """The realm with its empty schema, unless it is there."""
+    """Creates the realm with its empty schema, unless it exists."""
 
     def declare(transaction: WriteTransaction) -> None:
         if REALM in transaction.state.realms:
@@ -104,7 +104,7 @@ def table(name: int | str) -> Entity:
 
 
 def add_tables(service: DecisionService, *tables: Entity) -> int:
-    """Tables with an owner and a document each, in one write; the revision."""
+    """Adds tables with an owner and a document each, in one write; returns the revision."""
 
     def add(transaction: WriteTransaction) -> None:
         for entity in tables:
@@ -115,7 +115,7 @@ def add_tables(service: DecisionService, *tables: Entity) -> int:
 
 
 def create(transaction: WriteTransaction, entity: Entity) -> None:
-    """The table with all that belongs to a new one; raises `Conflict` where it is there."""
+    """Creates the table with all its rows; raises `Conflict` if it exists."""
     transaction.change(
         REALM,
         EntityAdded(entity, SCHEMA),
@@ -125,7 +125,7 @@ def create(transaction: WriteTransaction, entity: Entity) -> None:
 
 
 def try_create(service: DecisionService, entity: Entity) -> bool:
-    """Whether it was this call that made the table."""
+    """Whether this call created the table."""
     try:
         service.write(SYSTEM, lambda transaction: create(transaction, entity))
     except Conflict:
@@ -134,7 +134,7 @@ def try_create(service: DecisionService, entity: Entity) -> bool:
 
 
 def put(service: DecisionService, key: Entity, *, allowed: bool) -> int:
-    """Lets ana read the table, or no longer; the newest revision that the writer knows."""
+    """Grants or revokes ana's access to the table; returns the newest revision of the writer."""
 
     def change(transaction: WriteTransaction) -> None:
         if allowed:
@@ -152,7 +152,7 @@ def may(state: State, key: Entity, now: float, user: Principal = ANA) -> bool:
 
 
 def check(service: DecisionService, key: Entity, at_least: int = 0) -> bool:
-    """The answer that a server gives: on the newest state, without a query where that is proven."""
+    """A server's answer: on the newest state, without a query if that is proven."""
     now = service.clock()
     state = None if at_least else service.current(now)
     return may(state or service.catch_up(at_least), key, now)

@@ -1,13 +1,12 @@
-"""Whether a history of a register could have been one after the other.
+"""Decides whether a history of a register is linearizable.
 
-A history is what clients saw: each operation with the time it was asked and the time it was
-answered. It is linearizable when every operation can be given one moment between the two at
-which it took place, such that every read gives what was written last. The search is that of
-Wing and Gong (1993) with the memory of Lowe (2017): states that were in vain once are not
-tried again.
+A history is what clients observed: each operation with the times of its request and its response.
+It is linearizable if every operation can be assigned a time between the two at which it took
+place, such that every read returns the last written value. The search is that of Wing and Gong
+(1993) with the memory of Lowe (2017): a state that has failed once is not tried again.
 
-A write without an answer (its client died, or was told that the store is away) may have taken
-place at any moment after it was asked, or not at all.
+A write without a response (its client died, or got an error that the store is down) may have taken
+place at any time after its request, or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 
 class Operation(NamedTuple):
-    """One operation on one key. `end` is infinite where there was no answer."""
+    """One operation on one key. `end` is infinite if there was no response."""
 
     key: str
     client: int
@@ -45,7 +44,7 @@ class Violation(NamedTuple):
 
 
 def violations(history: Iterable[Operation], *, initial: bool = False) -> list[Violation]:
-    """What cannot be explained, for each key on its own: a register is local."""
+    """The violations, for each key separately: registers are independent."""
     found = (_violation(key, of, initial) for key, of in sorted(_by_key(history).items()))
     return [violation for violation in found if violation is not None]
 
@@ -53,7 +52,7 @@ def violations(history: Iterable[Operation], *, initial: bool = False) -> list[V
 def _by_key(history: Iterable[Operation]) -> Mapping[str, list[Operation]]:
     by_key: dict[str, list[Operation]] = {}
     for operation in history:
-        if operation.is_write or operation.end < math.inf:  # a read without an answer says nothing
+        if operation.is_write or operation.end < math.inf:  # a read without response is void
             by_key.setdefault(operation.key, []).append(operation)
     return by_key
 
@@ -72,7 +71,7 @@ def _violation(key: str, given: Sequence[Operation], initial: bool) -> Violation
         for index in _next(operations, done, low):
             operation = operations[index]
             if not operation.is_write:
-                continue  # it read another value than there is now
+                continue  # it read another value than the current one
             state = _with_reads(operations, done | 1 << index, low, operation.value)
             if (state[0], state[2]) not in seen:
                 seen.add((state[0], state[2]))
@@ -84,7 +83,7 @@ def _violation(key: str, given: Sequence[Operation], initial: bool) -> Violation
 def _with_reads(
     operations: Sequence[Operation], done: int, low: int, value: bool
 ) -> tuple[int, int, bool]:
-    """As many reads of the value as can come now: they change nothing, so none is too early."""
+    """Adds all reads of the value that can come next: they change nothing, so none is too early."""
     while True:
         while low < len(operations) and done >> low & 1:
             low += 1
@@ -100,7 +99,7 @@ def _with_reads(
 
 
 def _next(operations: Sequence[Operation], done: int, low: int) -> list[int]:
-    """Those that may come next: asked before any other that is left was answered."""
+    """The operations that may come next: requested before any other remaining one was answered."""
     found, first_end = [], math.inf
     for index in range(low, len(operations)):
         if operations[index].start > first_end:

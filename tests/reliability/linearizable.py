@@ -1,9 +1,9 @@
-"""F-04: grants, revocations and checks of many clients, judged as histories of registers.
+"""F-04: grants, revocations and checks of many clients, checked as histories of registers.
 
     python -m tests.reliability.linearizable --histories 200 --engine postgres --sites 2
 
-Prints how many histories were linearizable; the exit code is 1 unless all were. With `--stale`
-the planes are without their protection: then the exit code is 1 unless a violation is found.
+Prints the number of linearizable histories; the exit code is 1 unless all were. With `--stale`,
+the planes have no protection: then the exit code is 1 unless a violation is found.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WRITES = 0.15
 
 
 class Plan(NamedTuple):
-    """How a history is made. `writing`: how many of the sites write; None: all do."""
+    """The making of a history. `writing`: the number of sites that write; None: all."""
 
     clients: int = 8
     keys: int = 4
@@ -56,7 +56,7 @@ def clients(
     count: int,
     share: float,
 ) -> list[Operation]:
-    """What the clients with these numbers, each a thread of this process, did and saw."""
+    """The operations of the clients with these numbers, each a thread of this process."""
     together = Barrier(len(numbers))
 
     def client(number: int) -> list[Operation]:
@@ -78,7 +78,7 @@ def clients(
 
 
 def last_reads(service: DecisionService, keys: Sequence[str], number: int) -> list[Operation]:
-    """What a client that comes when all others are done sees of every key."""
+    """The reads of every key by a client after all others are done."""
     seen = []
     for key in keys:
         start = time.monotonic()
@@ -88,7 +88,7 @@ def last_reads(service: DecisionService, keys: Sequence[str], number: int) -> li
 
 
 def history(sites: Sequence[Site], name: int, plan: Plan, seed: int) -> list[Operation]:
-    """One history over fresh keys, the clients spread over the sites; each site reads last."""
+    """One history over fresh keys, with the clients spread over the sites; each site reads last."""
     keys = [f"{name}_{key}" for key in range(plan.keys)]
     sites[0].call(add_tables, *map(table, keys))
     for place, site in enumerate(sites):
@@ -111,13 +111,13 @@ def sites_on(
     with ExitStack() as stack:
         sites = [stack.enter_context(Site(url, kind)) for _ in range(count)]
         for site in sites:
-            site.call(last_reads, [], 0)  # it answers once it has loaded what is stored
+            site.call(last_reads, [], 0)  # returns once the stored state is loaded
         yield sites
 
 
 @contextmanager
 def stores(engine: str) -> Iterator[Callable[[], AbstractContextManager[str]]]:
-    """What opens empty stores, one URL at a time, for use without pytest."""
+    """A function that opens empty stores, one URL at a time, for use without pytest."""
     if engine == "sqlite":
         yield _sqlite
     else:
@@ -132,7 +132,7 @@ def _sqlite() -> Iterator[str]:
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the histories; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--histories", type=int, default=200)
     parser.add_argument("--engine", choices=["sqlite", "postgres"], default="sqlite")

@@ -1,12 +1,12 @@
-"""F-10: a change of schema is killed in the middle; every row is there, in one schema or the other.
+"""F-10: a schema migration is killed in the middle; no row is lost, in one schema or the other.
 
     python -m tests.reliability.migrating --rows 100000 --trials 20 --engine sqlite
 
-A process brings the store down and up again without end and gets SIGKILL at a random moment. The
-store must then have one schema, with the very rows and indexes that it has where nobody is
-killed; at last it goes up, down and up once more. Prints the number of trials and every fault;
-the exit code is 1 if there was one. With `--torn` the steps are without a transaction, the
-protection being removed: then the exit code is 1 unless a fault is found.
+A process migrates the store down and up in an endless loop and gets SIGKILL at a random time. Then
+the store must have one schema, with exactly the rows and indexes of an undisturbed store; at last
+it is migrated up, down and up once more. Prints the number of trials and every fault; the exit
+code is 1 if there was one. With `--torn`, the steps run without a transaction, which is the
+protection: then the exit code is 1 unless a fault is found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Shape = tuple[str, frozenset[str]]
 
 
 def fill(store: SqlStore, rows: int) -> None:
-    """A realm with that many entities, every tenth with an owner and an attribute."""
+    """A realm with `rows` entities, every tenth with an owner and an attribute."""
     tables = [table(number) for number in range(rows)]
     places: list[tuple[Entity, Entity | None]] = [
         *((LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG)),
@@ -64,7 +64,7 @@ def fill(store: SqlStore, rows: int) -> None:
 
 
 def shape(engine: sa.Engine) -> tuple[str | None, Shape]:
-    """The schema of the store and what is in it, once nobody is changing it any more."""
+    """The schema of the store and its contents, once nobody is changing it."""
     with exclusive(engine.connect()) as connection, connection.begin():
         upgrade._lock(connection)
         found = sa.inspect(connection)
@@ -73,7 +73,7 @@ def shape(engine: sa.Engine) -> tuple[str | None, Shape]:
 
 
 def shapes(engine: sa.Engine) -> Mapping[str | None, Shape]:
-    """What each schema holds where nobody is killed."""
+    """The undisturbed contents of each schema."""
     upgrade.downgrade(engine, LOWER)
     lower = shape(engine)
     upgrade.upgrade(engine)
@@ -81,12 +81,12 @@ def shapes(engine: sa.Engine) -> Mapping[str | None, Shape]:
 
 
 def wander(url: str, there: Connection) -> None:
-    """Down and up without end, each in one transaction."""
+    """Migrates down and up forever, each in one transaction."""
     _wander(url, there, _step)
 
 
 def wander_torn(url: str, there: Connection) -> None:
-    """Down and up without end, in many transactions."""
+    """Migrates down and up forever, in many transactions."""
     _wander(url, there, _torn_step)
 
 
@@ -120,7 +120,7 @@ def _torn_step(engine: sa.Engine, target: str) -> None:
 def trials(
     url: str, rows: int, count: int, rng: random.Random, *, torn: bool = False
 ) -> Iterator[list[str]]:
-    """What was wrong after each kill, and at last after a quiet way down and up."""
+    """The faults after each kill, and after a final undisturbed migration down and up."""
     with open_store(url) as store:
         fill(store, rows)
         before = time.monotonic()
@@ -152,7 +152,7 @@ def _faults(version: str | None, found: Shape, expected: Mapping[str | None, Sha
 
 
 def killed(job: Callable[[str, Connection], None], url: str, seconds: float) -> None:
-    """A process that does this to a store, killed so long after it said that it began."""
+    """Runs a job on a store in a process, and kills it `seconds` after its start signal."""
     context = forkserver.context()
     here, there = context.Pipe()
     walker = context.Process(target=job, args=(url, there), daemon=True)
@@ -168,7 +168,7 @@ def killed(job: Callable[[str, Connection], None], url: str, seconds: float) -> 
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the trials; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000)

@@ -2,10 +2,10 @@
 
     python -m tests.reliability.restarting --restarts 50
 
-Each writer has a key of its own and repeats a write until it is answered, so that it takes place
-at some moment between its first attempt and its answer. What all clients saw must be linearizable:
-then no check allowed what was revoked, and no write that was answered was lost. Nobody may see
-another error than `Unavailable`.
+Each writer has its own key and retries a write until it is confirmed, so it takes place at some
+time between its first attempt and its response. The observations of all clients must be
+linearizable: then no check allowed after a revocation, and no confirmed write was lost. No client
+may get another error than `Unavailable`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from tests.servers import NoServer
 
 MODES: Final = ("fast", "immediate")
 WRITES_BETWEEN = 5
-"""How many writes each writer is answered before the server is stopped again."""
+"""The number of confirmed writes per writer before the server is stopped again."""
 _WRITERS = range(2)
 _PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 120
 
 
 class Restartable:
-    """A PostgreSQL server of its own that can be restarted."""
+    """A private PostgreSQL server that can be restarted."""
 
     def __init__(self, place: Path) -> None:
         try:
@@ -60,7 +60,7 @@ class Restartable:
         self._servers_url: str = self._server.get_uri(driver="psycopg")
 
     def database(self) -> str:
-        """The URL of an empty database, which goes with the server."""
+        """The URL of an empty database, which is removed with the server."""
         url, name = sa.make_url(self._servers_url), f"t_{secrets.token_hex(6)}"
         engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
         with engine.connect() as connection:
@@ -72,7 +72,7 @@ class Restartable:
         self._control("-m", mode, "stop")
 
     def start(self) -> None:
-        """Starts it as it was started before; returns when it accepts."""
+        """Starts it with its original options; returns when it accepts connections."""
         server = self._server
         options = Path(server.pgdata, "postmaster.opts").read_text("utf-8")
         _, _, _, *others = shlex.split(options)  # the program, -D, the folder
@@ -95,7 +95,7 @@ class Restartable:
 @contextmanager
 def restartable() -> Iterator[Restartable]:
     """See `Restartable`; raises `NoServer`."""
-    # What it started may write for a moment after it has stopped, so a folder may be left.
+    # Its child processes may write shortly after it has stopped, so a folder may remain.
     with tempfile.TemporaryDirectory(
         prefix="lakewarden-postgres-", ignore_cleanup_errors=True
     ) as place:
@@ -108,28 +108,28 @@ def restartable() -> Iterator[Restartable]:
 
 @dataclass
 class Seen:
-    """What the clients saw; lists may be appended to by many threads."""
+    """The clients' observations; many threads may append to the lists."""
 
     history: list[Operation] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
-    """The client of each refusal."""
+    """The client of each error."""
     accepted: list[float] = field(default_factory=list)
-    """When the server accepted connections again, after each restart."""
+    """The times when the server accepted connections again, after each restart."""
 
     def answered_writes(self) -> Counter[int]:
-        """How many writes each client was answered."""
+        """The number of confirmed writes per client."""
         return Counter(each.client for each in list(self.history) if each.is_write)
 
     def answered_checks(self) -> Counter[str]:
-        """How many checks of each key were answered."""
+        """The number of answered checks per key."""
         return Counter(each.key for each in list(self.history) if not each.is_write)
 
     def refused_writers(self) -> Counter[int]:
-        """How often each client was refused."""
+        """The number of errors per client."""
         return Counter(list(self.refused))
 
     def seconds_to_first_success(self) -> list[float]:
-        """From each acceptance to the first answered write that was begun after it."""
+        """From each acceptance to the first confirmed write that began after it."""
         writes = [each for each in self.history if each.is_write]
         return [
             min((each.end for each in writes if each.end >= moment), default=math.inf) - moment
@@ -140,12 +140,11 @@ class Seen:
 def under_load(
     server: Restartable, url: str, modes: Sequence[str], seed: int, *, gullible: bool = False
 ) -> Seen:
-    """What two writers and four checkers on two planes saw while the server was restarted.
+    """What two writers and four checkers on two planes observed while the server was restarted.
 
-    It stays away until both writers were refused, and is not stopped again before both were
-    answered a few times. With `gullible` a writer takes the refusal of a write that it began in
-    between for an answer, and then writes no more: what a server would do that answers before it
-    has committed.
+    It stays down until both writers got an error, and is not stopped again before both had a few
+    confirmed writes. With `gullible`, a writer treats the error of a write that it began meanwhile
+    as a confirmation, and then stops writing: like a server that responds before it has committed.
     """
     seen, over = Seen(), threading.Event()
     with plane_of(url) as one, plane_of(url) as other:
@@ -180,7 +179,7 @@ def under_load(
 
 
 def _stop(server: Restartable, mode: str, idle: Sequence[_Writer]) -> None:
-    """Stops the server when none of these writers has a write under way."""
+    """Stops the server when none of these writers has a write in flight."""
     with ExitStack() as stack:
         for writer in idle:
             stack.enter_context(writer.writing)
@@ -192,7 +191,7 @@ def _stop(server: Restartable, mode: str, idle: Sequence[_Writer]) -> None:
 def _more(
     counted: Callable[[], Counter[Any]], count: int, of: Iterable[object] = _WRITERS
 ) -> Callable[[], bool]:
-    """Whether each of them has so many more than there are now."""
+    """Whether each of them has so many more than now."""
     before, each = counted(), list(of)
 
     def is_reached() -> bool:
@@ -203,7 +202,7 @@ def _more(
 
 
 def _wait_for(running: Sequence[Future[None]], is_reached: Callable[[], bool]) -> None:
-    """Waits for it, however slow the machine is; raises what a client raised."""
+    """Waits for the condition, however slow the machine is; raises a client's error."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while not is_reached():
         for client in running:
@@ -215,7 +214,7 @@ def _wait_for(running: Sequence[Future[None]], is_reached: Callable[[], bool]) -
 
 
 class _Writer:
-    """A client that writes one key, the opposite of what it wrote before, until all is over."""
+    """A client that writes one key, alternating its value, until the end."""
 
     def __init__(
         self,
@@ -284,14 +283,14 @@ def _answered(seen: Seen, client: int, do: Callable[[], object]) -> bool:
 
 
 def faults(url: str, seen: Seen) -> list[str]:
-    """What must not have happened."""
+    """The observed violations of the guarantees."""
     with plane_of(url) as service:
         found = whole.faults(service.store)  # type: ignore[arg-type]
     return found + [str(violation) for violation in violations(seen.history)]
 
 
 def main() -> int:
-    """The figure."""
+    """Runs the restarts; returns the exit code."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--restarts", type=int, default=50)

@@ -1,7 +1,7 @@
-"""A process of its own with a decision service on a store, that does what it is asked to.
+"""A separate process with a decision service on a store, which runs tasks on request.
 
-What is asked for is a function of this package and its arguments. One site works on one thing
-at a time; several work at once, and any of them may be killed.
+A task is a function of this package with its arguments. One site runs one task at a time; several
+sites run at once, and any of them may be killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STOP = None
 
 
 class Site:
-    """The process. `start` and `result` apart, so that several sites work at the same time."""
+    """The process. `start` and `result` are separate, so several sites can work concurrently."""
 
     def __init__(self, url: str, kind: type[DecisionService] = DecisionService) -> None:
         context = forkserver.context()
@@ -37,11 +37,11 @@ class Site:
         *args: P.args,
         **named: P.kwargs,
     ) -> None:
-        """Begins the task in the process."""
+        """Starts the task in the process."""
         self._here.send((task, args, named))
 
     def result(self) -> Any:
-        """What the task that was started came to; raises what it raised."""
+        """The result of the started task; raises the task's error."""
         is_error, found = self._here.recv()
         if is_error:
             raise found
@@ -50,12 +50,12 @@ class Site:
     def call(
         self, task: Callable[Concatenate[DecisionService, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """Does the task in the process."""
+        """Runs the task in the process."""
         self.start(task, *args, **named)
         return cast(T, self.result())
 
     def kill(self) -> None:
-        """Ends the process at once, whatever it is at (SIGKILL)."""
+        """Kills the process at once (SIGKILL)."""
         self._process.kill()
         self._process.join()
 
@@ -82,6 +82,6 @@ def _serve(url: str, kind: type[DecisionService], there: Connection) -> None:
             task, args, named = asked
             try:
                 answer = (False, task(service, *args, **named))
-            except Exception as error:  # noqa: BLE001 — raised again where it was asked for
+            except Exception as error:  # noqa: BLE001 — raised again in the caller
                 answer = (True, error)
             there.send(answer)

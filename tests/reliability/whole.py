@@ -1,4 +1,4 @@
-"""What is true of every store, whatever was done to it and however it ended."""
+"""Invariants of every store, regardless of its history and of crashes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _OF_ENTITIES = (
 
 
 def faults(store: SqlStore, behind: DecisionService | None = None) -> list[str]:
-    """What is wrong with the store; nothing is the one good answer.
+    """The violated invariants of the store; an empty list is the only good result.
 
-    `behind` loaded an earlier revision: the feed must bring it to what loading
-    everything gives.
+    `behind` loaded an earlier revision: the feed must bring it to the same state as a full load.
     """
     fresh = DecisionService(store)
     fresh.open()
@@ -81,7 +80,7 @@ def _unowned(store: SqlStore) -> list[str]:
 
 
 def _revisions(store: SqlStore) -> list[str]:
-    """Revisions without gaps up to the counter, each with its rows of the feed, and no others."""
+    """Revisions must have no gaps up to the counter, each with exactly its rows of the feed."""
     revisions, changes = schema.revisions, schema.changes
     with store.engine.connect() as connection:
         numbers = connection.execute(
@@ -97,7 +96,7 @@ def _revisions(store: SqlStore) -> list[str]:
 
 
 def _totals(store: SqlStore) -> list[str]:
-    """What is counted of each scope beside what its tables hold."""
+    """Compares the counts of each scope with its tables."""
     counted: dict[int, tuple[int, int]] = {}
     with store.engine.connect() as connection:
         for table in schema.MEASURED:

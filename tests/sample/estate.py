@@ -1,4 +1,4 @@
-"""The sample estate as realms to ask, ingested once for all tests that want it."""
+"""The sample estate as realms for tests, ingested once for all of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from lakewarden.service.warden import Warden
 from tests.pipeline import spared
 
 SMALL_EXPORT: Final = Path(__file__).with_name("export.json")
-"""A file of DataHub with hardly anything in it."""
+"""A nearly empty export of DataHub."""
 
 _made: list[Path] = []
 
 
 def people() -> dict[str, str]:
-    """The people of the company by id, as the identity provider replies to the lake."""
+    """The people of the company by id, as the identity provider reports them to the lake."""
     users, _ = _identity()
     return {user["id"]: user["userName"] for user in users}
 
@@ -49,7 +49,7 @@ def _identity() -> list[Any]:
 @pytest.fixture(scope="session")
 def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the three realms, made by the demo itself; each process has a copy."""
-    # Several places import this fixture, and each import is a fixture of its own.
+    # Several modules import this fixture, and each import is a separate fixture.
     if not _made:
         folder = tmp_path_factory.mktemp("own") / "estate"
         shutil.copytree(_of_all_processes(tmp_path_factory.getbasetemp()), folder)
@@ -58,7 +58,7 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _of_all_processes(folder: Path) -> Path:
-    """The estate that is made once for a run, by the process that needs it first."""
+    """The estate, made once per run by the first process that needs it."""
     run = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     made = run / "estate"
     with (run / "estate-lock").open("w") as lock:
@@ -84,11 +84,11 @@ class Realm:
 
     @property
     def statements(self) -> dict[str, Statement]:
-        """The statements that are in force, by id."""
+        """The statements in force, by id."""
         return {s.id: s for s in self.loaded.facts.statements if s.active}
 
     def without(self, *ids: str) -> Warden:
-        """The realm less some statements, which must be there."""
+        """The realm without some statements, which must exist."""
         assert set(ids) <= self.statements.keys()
         kept = [s for s in self.loaded.facts.statements if s.id not in ids]
         return Warden(self.loaded.system, replace(self.loaded.facts, statements=kept))

@@ -1,4 +1,4 @@
-"""A Gravitino realm over a real store, for tests of use cases: what is there is said in texts."""
+"""A Gravitino realm over a real store, for tests of use cases: its contents are given as texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Lake:
         return self.state.system.principal(text)
 
     def add(self, *texts: str) -> None:
-        """Entities; users, groups and roles with all that belongs to them."""
+        """Adds entities; also users, groups and roles with all their rows."""
         for text in texts:
             self.do(partial(self._add, self.entity(text)))
 
@@ -77,7 +77,7 @@ class Lake:
         )
 
     def state_also(self, **statement: object) -> None:
-        """A statement as somebody else would have made it."""
+        """Adds a statement, as if by another user."""
         system = self.state.system
         read = read_statements([statement], system.model, system.spelling, "test")
         self.do(lambda transaction: transaction.change(REALM, *map(StatementAdded, read)))
@@ -87,7 +87,7 @@ class Lake:
         return self.state.matrix.decide(asked).allow
 
     def reopened(self) -> RealmState:
-        """The realm as another process reads it from the store."""
+        """The realm, as another process reads it from the store."""
         other = DecisionService(self.store)
         other.open()
         return other.state.realm(REALM)

@@ -41,8 +41,8 @@ def opened(
 ) -> Iterator[DecisionService]:
     """The decision service; `ADMIN` administers lakewarden, and the realm `lake` is empty.
 
-    So is the one `beside` it. What it begins with is made once for a process, and copied; a state
-    never changes.
+    The realm `beside` it is empty, too. The initial store and state are created once per process,
+    and copied; states are immutable.
     """
     known = None
     if not (folder / _FILE).exists():
@@ -93,9 +93,9 @@ def furnish(service: DecisionService) -> None:
 
 
 def change_at_random(service: DecisionService, seed: int, steps: int) -> Iterator[None]:
-    """Fills the realm with a random world and changes it so often, in a write each.
+    """Fills the realm with a random world and changes it `steps` times, in one write each.
 
-    Yields after each write; nothing for a world that a load refuses, as one with a cycle.
+    Yields after each write; nothing if a load refuses the world, for example because of a cycle.
     """
     system = service.state.realm(LAKE).system
     try:
@@ -116,6 +116,6 @@ def _change_lake(transaction: WriteTransaction, effect: Effect) -> None:
 
 
 def prune_feed(service: DecisionService) -> None:
-    """Forgets the change feed up to now."""
+    """Prunes the change feed up to now."""
     assert isinstance(service.store, SqlStore)
     service.store.prune(service.state.revision)

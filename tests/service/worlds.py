@@ -1,4 +1,4 @@
-"""States of several realms at once, of random worlds, with links and rights over lakewarden."""
+"""States of several random realms at once, with links and privileges in lakewarden."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL: Final = Size(entities=12, users=4, groups=2, roles=2, statements=10, goal
 
 @dataclass
 class Kept:
-    """What is stored, as `load` reads it."""
+    """A store's contents, as `load` reads them."""
 
     declared: Sequence[Realm]
     rows: Mapping[str, Facts]
@@ -55,7 +55,7 @@ class Kept:
 
 
 def world(realm: str, seed: int) -> Facts:
-    """The rows of one realm: of the same seed the same."""
+    """The rows of one realm; deterministic for a seed."""
     return make(load_system(MODELS[realm]), seed, SMALL).facts
 
 

@@ -1,4 +1,4 @@
-"""An empty store on either engine: every test here is run on both."""
+"""An empty store on either engine: every test here runs on both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def store(url: str) -> Iterator[SqlStore]:
 
 @pytest.fixture
 def server_url(postgres_url: str) -> Iterator[str]:
-    """The URL of an empty store on a server, for what a file cannot suffer."""
+    """The URL of an empty store on a server, for faults that a file cannot have."""
     with fresh_database(postgres_url, stores=True) as fresh:
         yield fresh
 

@@ -1,4 +1,4 @@
-"""A small realm, and how a test puts things into a store and takes them out."""
+"""A small realm, and functions to write to and read from a store."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ Rows = dict[str, frozenset[object]]
 
 
 def as_port(store: SqlStore) -> Store:
-    """What the use cases see of it; the type checker compares the two."""
+    """The store as the use cases see it; the type checker compares the two."""
     return store
 
 
 def write(store: SqlStore, *effects: Effect, scope: str = REALM) -> int:
-    """Does the effects in one write; the revision."""
+    """Performs the effects in one write; returns the revision."""
     with as_port(store).writing() as writing:
         writing.apply(scope, effects)
         return writing.commit(())
 
 
 def with_realm(store: SqlStore, *effects: Effect) -> int:
-    """A realm with a table in it, and the effects."""
+    """Writes a realm with a table, and the effects."""
     return write(
         store,
         RealmChanged(REALM, Realm(REALM, "gravitino")),
@@ -63,13 +63,13 @@ def with_realm(store: SqlStore, *effects: Effect) -> int:
 
 
 def tables(count: int, first: int = 0) -> list[Effect]:
-    """That many tables of the schema."""
+    """`count` tables of the schema."""
     names = (f"lk:c.s.t{i}" for i in range(first, first + count))
     return [EntityAdded(Entity("table", name), SCHEMA) for name in names]
 
 
 def facts(store: SqlStore, scope: str = REALM, system: System | None = GRAVITINO) -> Facts:
-    """What is stored in a scope."""
+    """The stored facts of a scope."""
     with store.reading() as reading:
         return reading.facts(scope, system)
 
@@ -82,7 +82,7 @@ def sets(of: Facts) -> Rows:
 
 
 def effects_of(of: Facts) -> Iterator[Effect]:
-    """The effects that bring the rows in."""
+    """The effects that create the rows."""
     yield from (EntityAdded(row.entity, row.parent) for row in of.entities)
     yield from (RelationChanged(row, True) for row in of.relations)
     values: dict[tuple[Entity, str], list[str]] = {}
@@ -96,12 +96,12 @@ def effects_of(of: Facts) -> Iterator[Effect]:
 
 
 def event(number: int = 0) -> AuditEvent:
-    """Something that somebody did."""
+    """An audit event."""
     return AuditEvent(
         1_700_000_000.0 + number, "ana", "table.load", f"table:{number}", "allow", "granted", REALM
     )
 
 
 def events(numbers: Iterable[int]) -> Sequence[AuditEvent]:
-    """Several such."""
+    """Several audit events."""
     return [event(number) for number in numbers]

@@ -1,7 +1,7 @@
-"""A next release with schemas of its own, as far as a store can tell: further migrations.
+"""A next release with its own schemas, as far as a store can see it: additional migrations.
 
-What is outside `next_release` is this release; a store that was opened there meets what the next
-one did.
+Code outside `next_release` is this release; a store that was opened there meets the next release's
+changes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def downgrade():
 
 
 def write_steps(folder: Path, *, contracts: bool = False, declared: bool = True) -> Path:
-    """A folder with a step that adds a column, and where it `contracts`, one that drops an index.
+    """A folder with a step that adds a column, and if it `contracts`, one that drops an index.
 
-    The second is usable from the first on, or does not say.
+    The second is compatible with the first step, or does not declare that.
     """
     folder.mkdir()
     add = "op.add_column('usage', sa.Column('note', sa.Text, nullable=False, server_default=''))"
@@ -61,7 +61,7 @@ def _write(folder: Path, revision: str, before: str, declared: str, up: str, dow
 
 @contextmanager
 def next_release(steps: Path) -> Iterator[None]:
-    """This process is of the next release, with these steps."""
+    """Makes this process the next release, with these steps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(versions, "__path__", [*versions.__path__, str(steps)])
         importlib.invalidate_caches()
@@ -82,7 +82,7 @@ versions.__path__.append({steps!r})
 
 
 def environment(folder: Path, steps: Path) -> dict[str, str]:
-    """Of a process that is of the next release, with these steps."""
+    """The environment of a process of the next release, with these steps."""
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(_CUSTOM.format(steps=str(steps)), "utf-8")
     return {"PYTHONPATH": str(folder)}

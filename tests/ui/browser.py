@@ -1,4 +1,4 @@
-"""Real Chromium before the pages of a real server, and what every page has to keep to."""
+"""Real Chromium on the pages of a real server, and the rules for every page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CHROMIUM: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WITH_WINDOWS: Final = CHROMIUM[1:]
-"""What can show windows draws letters as people see them; the shell does not."""
+"""The browsers that can show windows render text like users see it; the headless shell does not."""
 AXE: Final = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 
@@ -40,7 +40,7 @@ document.addEventListener("securitypolicyviolation", (event) => {
 });
 """
 
-# As the router's own links do it.
+# Navigates like the router's own links.
 _FOLLOW: Final = """
 (address) => {
   history.pushState({}, "", address);
@@ -48,7 +48,7 @@ _FOLLOW: Final = """
 }
 """
 
-# A message stays for ten seconds: the one that answers the next step is told from those before.
+# A message stays for ten seconds: old messages are marked, to distinguish the next one.
 _MARK_OLD: Final = """
 document.querySelectorAll("[data-message]").forEach((one) => { one.dataset.old = ""; });
 """
@@ -61,7 +61,7 @@ _BESIDE: Final = re.compile(r"^/(ui(/|$)|r/[^/]+/|openapi\.json$|readyz$)")
 
 
 def chromium(names: Sequence[str] = CHROMIUM) -> str | None:
-    """The browser of this machine."""
+    """The path of the browser on this machine."""
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
@@ -71,13 +71,13 @@ VIEWS: Final[dict[str, dict[str, Any]]] = {
     "narrow": {"viewport": {"width": 390, "height": 844}},
 }
 
-# What is waited for takes milliseconds; on a machine that does much else it may take a while.
+# Waits usually take milliseconds; on a busy machine they may take much longer.
 PATIENCE_MS: Final = 90_000
 
 
 @dataclass
 class Tab:
-    """A page of the browser, and what it should not have done so far."""
+    """A page of the browser, and its violations so far."""
 
     page: Page
     address: str
@@ -86,19 +86,19 @@ class Tab:
     refused: list[str] = field(default_factory=list)
 
     def open(self, path: str, **search: str) -> None:
-        """Goes to a page by its address, and waits for what it asks the server for."""
+        """Opens a page by its address, and waits for its requests."""
         self.page.goto(self.address + _with(path, search))
         self.settle()
 
     def go(self, path: str, **search: str) -> None:
-        """Goes to a page as a link on a page does, which loads nothing anew."""
+        """Navigates to a page like a link on a page, without a reload."""
         if not self.page.url.startswith(f"{self.address}/ui/"):
             return self.open(path, **search)
         self.page.evaluate(_FOLLOW, _with(path, search))
         return self.settle()
 
     def settle(self) -> None:
-        """Waits until nothing is under way, nor about to be: one answer may lead to a question."""
+        """Waits until no request is in flight or about to start: a response may cause a request."""
         self.page.locator("main h1").first.wait_for()
         still = 0
         while still < 3:
@@ -108,31 +108,31 @@ class Tab:
 
     @contextmanager
     def expect_message(self, message: str) -> Iterator[None]:
-        """What is done in it makes the page say this; what was said before does not count."""
+        """Expects the block to make the page show this message; earlier messages do not count."""
         self.page.evaluate(_MARK_OLD)
         yield
         self.page.locator("[data-message]:not([data-old])", has_text=message).wait_for()
         self.settle()
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:
-        """As who needs a name only."""
+        """Signs in as a user who only needs a name."""
         self.page.goto(f"{self.address}/ui/login?{urlencode({'to': to})}")
         self.page.fill("input[name=user]", user)
         self.page.locator("form:has(input[name=user]) button").first.click()
         self.settle()
 
     def text(self) -> str:
-        """What the page says."""
+        """The text of the page."""
         return self.page.locator("main").inner_text()
 
     def check(self) -> None:
-        """Nothing against the content policy, no error, no call that is not described."""
+        """Checks for no violation of the content policy, no error, and no undocumented call."""
         if self.page.url.startswith(self.address):
             assert self.page.evaluate("window.violations") == []
         assert self.faults == []
 
     def barriers(self, part: str = "main") -> list[str]:
-        """What axe finds in a part of the page (`html`: all of it) that shuts somebody out."""
+        """The accessibility violations that axe finds in a part of the page (`html`: all of it)."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text("utf-8"))
         options = json.dumps({"runOnly": {"type": "tag", "values": RULES}})
@@ -144,7 +144,7 @@ class Tab:
         ]
 
     def overflow(self) -> int:
-        """By how many pixels the page is wider than the window."""
+        """The number of pixels by which the page is wider than the window."""
         wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         return int(self.page.evaluate(wider))
 
@@ -164,7 +164,7 @@ class Tab:
             self.refused.append(f"{response.request.method} {response.url}")
 
     def _logged(self, message: ConsoleMessage) -> None:
-        # A refusal is an answer of the server that the page shows; the browser lists it too.
+        # The page shows a server's error response; the browser logs it too.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.faults.append(f"says {message.text}")
 
@@ -190,7 +190,7 @@ def _tab(context: BrowserContext, address: str) -> Tab:
 
 @contextmanager
 def tab(browser: Browser, address: str, **context: Any) -> Iterator[Tab]:
-    """A fresh browser context with one page, which nobody has signed in on."""
+    """A fresh browser context with one page, without a session."""
     with browser.new_context(**_PLAIN, **context) as made:
         one = _tab(made, address)
         yield one
@@ -199,7 +199,7 @@ def tab(browser: Browser, address: str, **context: Any) -> Iterator[Tab]:
 
 @dataclass
 class Visits:
-    """Visits of people to the pages: each signs in once and keeps the browser's cache."""
+    """Visits of users to the pages: each signs in once and keeps the browser's cache."""
 
     browser: Browser
     address: str
@@ -207,7 +207,7 @@ class Visits:
 
     @contextmanager
     def __call__(self, user: str, view: str = "wide") -> Iterator[Tab]:
-        """A fresh tab in which the person is signed in; at its end it must be without fault."""
+        """A fresh tab with the user's session; at its end it must have no violations."""
         context = self._contexts.get((user, view))
         is_new = context is None
         if context is None:
@@ -223,7 +223,7 @@ class Visits:
             one.page.close()
 
     def forget(self) -> None:
-        """What pages kept in the browser is gone; the sessions stay."""
+        """Clears the data that pages stored in the browser; the sessions stay."""
         kept = {"origin": self.address, "storageTypes": "local_storage,session_storage"}
         for context in self._contexts.values():
             page = context.new_page()
@@ -238,9 +238,9 @@ class Visits:
 
 
 class Browsers:
-    """Browsers that stay open from one module to the next: a start takes longer than many a test.
+    """Browsers that stay open between modules: a start takes longer than many tests.
 
-    They have an event loop in this thread as long as they are there, beside which no other can run.
+    They have an event loop in this thread while they are open, so no other loop can run.
     """
 
     def __init__(self) -> None:
@@ -249,7 +249,7 @@ class Browsers:
         self._visits: dict[tuple[Browser, str], Visits] = {}
 
     def open(self, path: str) -> Browser:
-        """The browser with this program, started if it is not there."""
+        """The browser with this program, started if necessary."""
         if self._playwright is None:
             from playwright.sync_api import sync_playwright
 
@@ -264,7 +264,7 @@ class Browsers:
         return self._visits.setdefault((browser, address), Visits(browser, address))
 
     def close(self) -> None:
-        """Ends them all."""
+        """Closes them all."""
         for browser in self._open.values():
             browser.close()
         if self._playwright is not None:
@@ -278,7 +278,7 @@ _PLAIN: Final[dict[str, Any]] = {"reduced_motion": "reduce"}
 
 
 def pages() -> Sequence[tuple[str, dict[str, str]]]:
-    """Every route with something of the sample estate on it."""
+    """Every route, with an object of the sample estate."""
     table = "table:quillmere:lake.sales.forecasts"
     return (
         ("/ui/", {}),

@@ -1,4 +1,4 @@
-"""The sample estate behind a server, and a browser before it."""
+"""The sample estate behind a server, and a browser for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["estate"]
 
 @pytest.fixture(scope="package")
 def browsers() -> Iterator[Browsers]:
-    """The browsers of all modules here that follow one another."""
+    """The browsers for consecutive modules here."""
     made = Browsers()
     yield made
     made.close()
@@ -31,14 +31,14 @@ def browsers() -> Iterator[Browsers]:
 
 @pytest.fixture(autouse=True)
 def loop_of_their_own(request: pytest.FixtureRequest, browsers: Browsers) -> None:
-    """No browser is there beside a test without one, which may have an event loop."""
+    """Closes all browsers before a test without one, which may have its own event loop."""
     if request.node.get_closest_marker("browser") is None:
         browsers.close()
 
 
 @pytest.fixture(scope="module")
 def browser(request: pytest.FixtureRequest, browsers: Browsers) -> Browser:
-    """Chromium, without a window; a module that needs another kind of it names its `BROWSERS`."""
+    """Chromium, without a window; a module that needs another kind sets its `BROWSERS`."""
     wanted = getattr(request.module, "BROWSERS", CHROMIUM)
     path = chromium(wanted)
     if path is None:
@@ -50,14 +50,14 @@ def browser(request: pytest.FixtureRequest, browsers: Browsers) -> Browser:
 
 @pytest.fixture(scope="session")
 def served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The sample estate; who writes to it does so under names of its own."""
+    """The sample estate; tests that write use their own names."""
     with _serving(estate, tmp_path_factory.mktemp("pages")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def own_served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The sample estate for one module, which may change whatever it likes."""
+    """The sample estate for one module, which may change anything."""
     with _serving(estate, tmp_path_factory.mktemp("own")) as running:
         yield running
 
@@ -77,7 +77,7 @@ def _serving(estate: Path, folder: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def visit(browser: Browser, browsers: Browsers, served: Served) -> Visits:
-    """Visits to the pages of the sample estate; whoever signed in for another module still is."""
+    """Visits to the pages of the sample estate; sessions persist between modules."""
     made = browsers.visits(browser, served.address)
     made.forget()
     return made

@@ -1,7 +1,7 @@
-"""Answers of a real server in which what differs from run to run is fixed, for pictures of it.
+"""Responses of a real server with all variable values fixed, for pictures.
 
-Moments, figures of the process, the place of its files, and the rows of the audit trail that the
-visits of a test add. The clock of the page stands still with them.
+These are times, figures of the process, the paths of its files, and the rows of the audit trail
+that the visits of a test add. The clock of the page is frozen as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PICTURES: Final = {
     *("overview", "audit", "health", "settings", "realm"),
     *("principal", "policy", "policy-dark"),
 }
-"""The pages that show any of it."""
+"""The pages that show any of these values."""
 
 NOW: Final = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
 STEP_SECONDS: Final = 240
@@ -51,7 +51,7 @@ MOST_ROWS: Final = 1_000
 
 
 def freeze(page: Page, served: Served) -> None:
-    """Fixes the page's clock, and what it is told from now on."""
+    """Fixes the page's clock and the server's responses from now on."""
     page.clock.set_fixed_time(NOW)
     page.route("**/api/v1/audit?*", _audit)
     page.route("**/api/v1/realms/*/history?*", _changed(_history))
@@ -69,7 +69,7 @@ def _changed(change: Callable[[Any], Any]) -> Callable[[Route], None]:
 
 
 def _history(body: dict[str, Any]) -> dict[str, Any]:
-    """The rows a few minutes apart, the newest first."""
+    """The rows a few minutes apart, newest first."""
     for place, row in enumerate(body["rows"]):
         row["at"] = (NOW - timedelta(seconds=STEP_SECONDS * (place + 1))).isoformat()
     return body
@@ -96,7 +96,7 @@ def _settings(served: Served) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def _audit(route: Route) -> None:
-    """As many rows as were asked for, without those of visits, a few minutes apart."""
+    """The requested number of rows, without those of visits, a few minutes apart."""
     address = urlsplit(route.request.url)
     asked = {name: values[0] for name, values in parse_qs(address.query).items()}
     size = "last" if "last" in asked else "page.limit"

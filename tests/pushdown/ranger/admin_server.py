@@ -1,9 +1,9 @@
-"""A stand-in of Ranger's admin: its public REST and what plugins download, over HTTP.
+"""A stand-in for Ranger's admin: its public REST API and the plugins' downloads, over HTTP.
 
-It keeps to what Ranger's sources do: ids, guids and versions of its own, names and resources that
-are unique in a service, users of roles and policies who have to be known, roles that are in use
-and cannot go, pages, Basic authentication, 400 and 404. Source: apache/ranger,
-`PublicAPIsv2.java`, `ServiceDBStore.java`, `RangerPolicyValidator.java` at 8e7716cd3c36. Tags are
+It follows Ranger's sources: own ids, guids and versions; names and resources that are unique in a
+service; users of roles and policies who must exist; roles in use that cannot be deleted; pages;
+Basic authentication; 400 and 404. Source: apache/ranger, `PublicAPIsv2.java`,
+`ServiceDBStore.java`, `RangerPolicyValidator.java` at 8e7716cd3c36. Tags are
 in `tag_store.py`.
 """
 
@@ -27,11 +27,11 @@ API = "/service/public/v2/api"
 TAGS = "/service/tags"
 USER, PASSWORD = "ops", "p@ss:w/rd"
 ROWS = 200
-"""The most rows of an answer, whatever is asked for."""
+"""The maximum number of rows in a response, regardless of the request."""
 
 
 class Refusal(Exception):
-    """An answer that is no success."""
+    """A response that is not a success."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -40,12 +40,12 @@ class Refusal(Exception):
 
 @dataclass
 class Ranger:
-    """What the admin holds.
+    """The contents of the admin.
 
     `zones` are security zones, each with its resources of the service; without `sees_zones` the
-    account may not see them. `lose` says of each change whether its connection is lost, and when:
-    "before" it is done, "after" it, or "" for neither. Every request gets the `status`, where it is
-    not 0. The service is linked with the `tag_service`, "" for none, whose type is so defined.
+    account may not see them. `lose` says for each change whether the connection is lost, and when:
+    "before" the change, "after" it, or "" for never. A nonzero `status` is the response to every
+    request. The service is linked with the `tag_service`, "" for none, whose type is defined by it.
     """
 
     type: str
@@ -78,7 +78,7 @@ class Ranger:
         )
 
     def download(self) -> Json:
-        """What plugins download of the policies."""
+        """The policies in the form that plugins download."""
         by_zone: dict[str, list[Json]] = {}
         for one in self.policies.values():
             if one["isEnabled"] and one["service"] == self.service:
@@ -104,7 +104,7 @@ class Ranger:
         }
 
     def _tag_policies(self) -> Json:
-        """Those of the tag service, which plugins download with those of the service."""
+        """The policies of the tag service, which plugins download together with the service's."""
         of = [one for one in self.policies.values() if one["service"] == self.tag_service]
         return {
             "serviceName": self.tag_service,
@@ -128,7 +128,7 @@ class Ranger:
     # --- policies ---
 
     def put_policy(self, policy: Json, id: int | None = None) -> Json:
-        """As somebody creates or updates one."""
+        """Creates or updates a policy, like a client does."""
         if id is not None and id not in self.policies:
             raise Refusal(404, f"no policy found with ID {id}")
         zone = _zone(policy)
@@ -228,7 +228,7 @@ class Ranger:
     # --- requests ---
 
     def answer(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
-        """The value to answer; None for no content."""
+        """The value of the response; None for no content."""
         match method, path:
             case _, ["service" | "servicedef" | "zones" | "plugins", *_]:
                 return self._answer_service(path, query)
@@ -255,7 +255,7 @@ class Ranger:
         raise Refusal(404, "not found")
 
     def _answer_service(self, path: list[str], query: dict[str, str]) -> Any:
-        """What there is of a service."""
+        """A part of a service."""
         match path:
             case ["service", "name", name]:
                 self._known(name)
@@ -287,7 +287,7 @@ class Ranger:
         raise Refusal(404, "not found")
 
     def answer_tags(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
-        """The value to answer of the part of tags."""
+        """The response of the tags API."""
         try:
             value = self.tags.answer(method, path, query, body)
         except ValueError as error:
@@ -298,7 +298,7 @@ class Ranger:
         return value
 
     def _in_zone(self, query: dict[str, str]) -> dict[int, Json]:
-        """The policies of the zone that is asked for, else those in none."""
+        """The policies of the requested zone, or those outside all zones."""
         zone = query.get("zoneName", "")
         return {id: one for id, one in self.policies.items() if _zone(one) == zone}
 
@@ -350,13 +350,13 @@ def _one(rows: Any, name: str) -> Json:
 
 
 class _Lost(Exception):
-    """The connection ends without an answer."""
+    """The connection ends without a response."""
 
 
 def _handler(ranger: Ranger) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 16  # one packet for an answer
+        wbufsize = 1 << 16  # one packet per response
 
         def log_message(self, *_: object) -> None:
             pass
@@ -424,14 +424,14 @@ def _handler(ranger: Ranger) -> type[BaseHTTPRequestHandler]:
                 return 304, None
             return 200, value
 
-        do_GET = do_POST = do_PUT = do_DELETE = _do  # noqa: N815 — as the library has it
+        do_GET = do_POST = do_PUT = do_DELETE = _do  # noqa: N815 — the library's names
 
     return Handler
 
 
 @contextmanager
 def serving(ranger: Ranger) -> Iterator[Ranger]:
-    """The admin, on a port of its own."""
+    """The admin, on its own port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(ranger))
     server.daemon_threads = True
     ranger.port = server.server_address[1]

@@ -1,7 +1,7 @@
-"""The tags of a stand-in of Ranger's admin: what `/service/tags` keeps of resources.
+"""The tags of the stand-in for Ranger's admin: the contents of `/service/tags`, by resource.
 
-It keeps to what Ranger's sources do: guids are those that are given, a tag needs a definition of
-its name, what is referred to is not deleted. Source: apache/ranger, `TagREST.java`,
+It follows Ranger's sources: guids are given by the client, a tag needs a definition of its name,
+and referenced objects cannot be deleted. Source: apache/ranger, `TagREST.java`,
 `TagValidator.java`, `ServiceTagsProcessor.java` at 8e7716cd3c36.
 """
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @dataclass
 class TagStore:
-    """Definitions of tags by name, tags and resources by guid, and which lie on which."""
+    """Definitions of tags by name, tags and resources by guid, and the tags of each resource."""
 
     definitions: dict[str, Json] = field(default_factory=dict)
     tags: dict[str, Json] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class TagStore:
     _last: int = 0
 
     def document(self, service: str) -> Json:
-        """The tags of a service as plugins download them."""
+        """The tags of a service in the form that plugins download."""
         of = {guid: one for guid, one in self.resources.items() if one["serviceName"] == service}
         lying = sorted((tag, one) for tag, one in self.lying if one in of)
         tags = {tag: self.tags[tag] for tag, _ in lying}
@@ -45,7 +45,7 @@ class TagStore:
         }  # fmt: skip
 
     def put(self, tag: str, resource: Json, service: str = "svc") -> None:
-        """As a tagsync puts a tag of its own on a resource: all other tags on it are lost."""
+        """Puts a tag on a resource, like a tagsync: all other tags on it are lost."""
         self.answer("POST", ["tagdefs"], {}, {"name": tag, "source": "Atlas"})
         made = self.answer("POST", ["tags"], {}, {"type": tag, "owner": 0})
         elements = {level: {"values": [one], "isExcludes": False, "isRecursive": False}
@@ -56,7 +56,7 @@ class TagStore:
         self.lying.add((made["guid"], on["guid"]))
 
     def answer(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
-        """The value to answer; `ValueError` for 400, `LookupError` for 404."""
+        """The value of the response; `ValueError` for 400, `LookupError` for 404."""
         match method, path:
             case "GET", ["tagdefs"]:
                 return [*self.definitions.values()]

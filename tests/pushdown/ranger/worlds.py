@@ -1,4 +1,4 @@
-"""Realms of random worlds pushed to a stand-in of Ranger's admin, as the use cases do it."""
+"""Random realms pushed to a stand-in for Ranger's admin, like the use cases push them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.pushdown.ranger.admin_server import Ranger
 
 
 def shipped(type: str) -> dict[str, Any]:
-    """Ranger's own definition of a service type, from where its engine is installed."""
+    """Ranger's own definition of a service type, from its engine's installation."""
     jars = list(judge_home().glob("lib/ranger-plugins-common-*.jar"))
     if not jars:
         pytest.skip("Ranger's policy engine is not installed")
@@ -42,7 +42,7 @@ def shipped(type: str) -> dict[str, Any]:
 
 
 def ranger_of(type: str) -> Ranger:
-    """An admin with a service of the type, as our documents define it."""
+    """An admin with a service of the type, with our documents' definition."""
     return Ranger(type, definition(ranger_service.load(type)))
 
 
@@ -50,14 +50,14 @@ TAG_SERVICE = "cl_tag"
 
 
 def linked(ranger: Ranger) -> Ranger:
-    """The same admin, whose service is linked with one of tags."""
+    """The same admin, with its service linked with a tag service."""
     ranger.tag_service = TAG_SERVICE
     ranger.tag_definition = tag_definition(ranger.definition)
     return ranger
 
 
 def tag_definition(of: dict[str, Any]) -> dict[str, Any]:
-    """The type of tag services, as Ranger completes it by the accesses and masks of a type."""
+    """The type of tag services, as Ranger completes it with the accesses and masks of a type."""
     resource = {
         "itemId": 1, "name": "tag", "type": "string", "level": 1, "parent": "", "mandatory": True,
         "matcher": "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher",
@@ -96,7 +96,7 @@ Located = Sequence[tuple[Entity, Sequence[str]]]
 
 
 def _documents_of(located: Located, type: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
-    """The documents of filesets and tables whose files lie there."""
+    """The documents of filesets and tables, with the locations of their files."""
     for entity, addresses in located:
         if entity.type == type == "table":
             yield entity, {"properties": {"location": addresses[0]}}
@@ -106,7 +106,7 @@ def _documents_of(located: Located, type: str) -> Iterator[tuple[Entity, dict[st
 
 @dataclass
 class Told:
-    """A target, told as `service.push` does it: the journal is kept before the first request."""
+    """A target, pushed like `service.push` does: the journal is stored before the first request."""
 
     ranger: Ranger
     target: PushTarget
@@ -131,7 +131,7 @@ class Told:
 
     @contextmanager
     def _stored(self, realm: RealmState | None, name: str) -> Iterator[Any]:
-        """A store that has no documents but these: columns have the types that they carry."""
+        """A store without other documents: columns have the types from the facts."""
         assert realm is not None
         assert realm.realm.name == name
         others = [one.target for one in self.beside]
@@ -176,12 +176,12 @@ class Told:
         return count
 
     def adopting(self, realm: RealmState, now: float = NOW) -> RangerPlan:
-        """The plan with policies of others that it takes the place of."""
+        """The plan that also replaces policies of others."""
         with self.session(realm) as session:
             return session.adopting(session.plan(realm, now))
 
     def adopt(self, realm: RealmState, now: float = NOW) -> int:
-        """Plans and applies that."""
+        """Plans and applies, with replaced policies."""
         with self.session(realm) as session:
             return self._apply(session, session.adopting(session.plan(realm, now)))
 
@@ -195,7 +195,7 @@ class Told:
 
 
 def stored(target: PushTarget) -> PushTarget:
-    """The target as it comes out of a store."""
+    """The target as read from a store."""
     pushed, journal = (json.loads(json.dumps(one)) for one in (target.pushed, target.journal))
     return replace(target, pushed=pushed, journal=journal)
 

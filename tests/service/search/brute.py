@@ -1,4 +1,4 @@
-"""What a search means, said literally: every entity looked at by itself, nothing indexed."""
+"""The meaning of a search, expressed literally: each entity is examined alone, without an index."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Brute:
                 return lambda e: ranks[e]
 
     def rank(self, question: Question, e: Entity) -> int | None:
-        """0: its name; 1: in its name; 2: somewhere; None: not found."""
+        """0: its name; 1: part of its name; 2: elsewhere; None: not found."""
         query = question.query.strip()
         if not query.strip(" *"):
             return 0
@@ -144,14 +144,14 @@ class Brute:
         )
 
     def platform(self, e: Entity) -> list[str]:
-        """That of the URN."""
+        """The platform in the URN."""
         parts = datahub.key_parts(e.name)
         if e.type == "dataset":
             return [parts[0]]
         return [f"urn:li:dataPlatform:{parts[0]}"] if e.type == "chart" else []
 
     def containers(self, e: Entity) -> list[Entity]:
-        """Those that it lies in, the nearest first."""
+        """Its containers, nearest first."""
         found: list[Entity] = []
         parent = self.parents.get(e)
         while parent is not None:
@@ -229,7 +229,7 @@ class Brute:
         return any(holds(value, w, condition) for value in self.values(e, field) for w in wanted)
 
     def near(self, value: str, wanted: str, condition: Condition) -> bool:
-        """Whether one is the other, or lies in it, or has it in itself."""
+        """Whether one equals, contains or is contained in the other."""
         one, other = Entity(value.split(":")[2], value), Entity(wanted.split(":")[2], wanted)
         below = condition is not Condition.ANCESTORS_INCL and other in self.above(one)
         above = condition is not Condition.DESCENDANTS_INCL and one in self.above(other)
@@ -260,7 +260,7 @@ def plain(type: str) -> str:
 
 
 def holds(value: str, wanted: str, condition: Condition) -> bool:
-    """Whether a value fits a wanted one."""
+    """Whether a value matches a wanted one."""
     a, b = value.casefold(), wanted.casefold()
     match condition.value:
         case "EQUAL" | "IN":

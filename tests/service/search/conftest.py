@@ -1,4 +1,4 @@
-"""An empty store on either engine, for what a search asks of it."""
+"""An empty store on either engine, for searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small random estates of DataHub, and what is asked about them."""
+"""Small random estates of DataHub, and searches on them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def entities(random: Random) -> list[Entity]:
 
 
 def writes(random: Random) -> Iterator[Write]:
-    """Everything that is said about the entities of an estate."""
+    """All aspects of the entities of an estate."""
     stated = [write for entity in entities(random) for write in _about(random, entity)]
     random.shuffle(stated)
     yield from stated
@@ -184,7 +184,7 @@ def _criterion(random: Random) -> Criterion:
 
 
 def _part(value: str, condition: Condition) -> str:
-    """What the condition is to find of a value."""
+    """The part of a value that the condition must find."""
     half = max(1, len(value) // 2)
     match condition:
         case Condition.START_WITH:

@@ -80,13 +80,13 @@ def _code(text: str) -> str:
 
 
 def parts() -> Mapping[str, list[str]]:
-    """The tables of the page, by the names of their sources."""
+    """The tables of the page, by source."""
     model = load_system("gravitino").model
     return {name: list(_source(mapping(name, model))) for name in NAMES if name not in WITHOUT}
 
 
 def page(text: str) -> str:
-    """The page with its tables as the mapping files have them."""
+    """The page with its tables from the mapping files."""
     for name, lines in parts().items():
         body = "\n".join(["", *lines, ""]).replace("\\", "\\\\")
         text = re.sub(_PART.format(name=name), rf"\1{body}\2", text, flags=re.DOTALL)

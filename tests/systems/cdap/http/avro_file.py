@@ -1,4 +1,4 @@
-"""Writes Avro container files, so that tests have some to send."""
+"""Writes Avro container files for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PERSON: Final[dict[str, Any]] = {
 
 
 def long(number: int) -> bytes:
-    """A number as Avro writes it."""
+    """A number in Avro's encoding."""
     left, found = (number << 1) ^ (number >> 63), bytearray()
     while left > 0x7F:
         found.append(left & 0x7F | 0x80)
@@ -41,13 +41,13 @@ def person(id: int, name: str | None = None) -> bytes:
 
 
 def deflated(block: bytes) -> bytes:
-    """A block as the codec `deflate` has it."""
+    """A block, compressed with the codec `deflate`."""
     deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
     return deflater.compress(block) + deflater.flush()
 
 
 def head(schema: object = PERSON, **metadata: bytes) -> bytes:
-    """Magic, metadata and mark; a schema of bytes is written as it is."""
+    """Magic, metadata and sync marker; a schema in bytes is written unchanged."""
     written = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
     known = {"avro.schema": written, **{f"avro.{key}": value for key, value in metadata.items()}}
     pairs = b"".join(text(key) + text(value) for key, value in known.items())
@@ -55,7 +55,7 @@ def head(schema: object = PERSON, **metadata: bytes) -> bytes:
 
 
 def block(count: int, kept: bytes, sync: bytes = SYNC) -> bytes:
-    """A block that says it has so many records."""
+    """A block that declares `count` records."""
     return long(count) + text(kept) + sync
 
 

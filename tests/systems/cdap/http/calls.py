@@ -1,8 +1,8 @@
-"""The HTTP call that asks for an operation: what a question of a scenario file is over the wire.
+"""The HTTP call for each operation: turns a scenario file's question into a request.
 
-`CALLS` has one entry for each operation that a route asks for by itself; `ASKED_WITH` names the
-operations that only come along with another, and are asked about there; of lists, `FILTERS` tells
-what they show.
+`CALLS` has one entry for each operation that a route checks alone; `ASKED_WITH` names the
+operations that are only checked together with others; `FILTERS` describes which entities lists
+show.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ WORDS: Final = {
     "worker": "workers",
     "workflow": "workflows",
 }
-"""Types of programs, and the words for them in paths."""
+"""Types of programs, and their words in paths."""
 
 SEARCH: Final = "metadata/search?query=*"
-"""The path, below that of a namespace or at the top, of a search that finds everything."""
+"""The path of a search that finds everything, below that of a namespace or at the top."""
 
 SOMEBODY: Final = "somebody-else"
 
@@ -44,7 +44,7 @@ Make = Callable[[Question], Call]
 
 
 def space(entity: Entity) -> str:
-    """The path of the namespace in which an entity lies, or that it is."""
+    """The path of the entity's namespace, or of the entity if it is one."""
     return f"namespaces/{cdap.parts(entity)[0]}"
 
 
@@ -94,7 +94,7 @@ def _preferences(verb: str) -> Make:
 
 
 def _artifact(question: Question) -> dict[str, str]:
-    """The artifact that comes with the question, as a deployment names it."""
+    """The question's artifact, in a deployment's notation."""
     found = question.targets["artifact"]
     place, name = cdap.parts(found)
     return {"name": name, "version": "1.0", "scope": "SYSTEM" if place == "system" else "USER"}
@@ -137,7 +137,7 @@ def _schedule_name(program: Entity) -> str:
 
 
 def schedules_of(programs: Iterable[Entity]) -> dict[str, Any]:
-    """One schedule for each program, as the document of their application keeps them."""
+    """One schedule for each program, in the notation of their application's document."""
     return {
         _schedule_name(program): {
             "program": {
@@ -317,7 +317,7 @@ CALLS: Final[Mapping[str, Make]] = {
 AFTERWARDS: Final[Mapping[str, frozenset[int]]] = {
     "program.stop": frozenset({400}),
 }
-"""What is answered too after a rule was passed: a program that does not run is not stopped."""
+"""Statuses after a passed check, which count as allowed: a stopped program cannot be stopped."""
 
 ASKED_WITH: Final[Mapping[str, str]] = {
     "namespace.delete.contents": "namespace.delete",
@@ -329,7 +329,7 @@ ASKED_WITH: Final[Mapping[str, str]] = {
     "principal.use": "namespace.create, application.deploy, stream.create, dataset.create",
     "privilege.grant_ahead": "privilege.grant",
 }
-"""Operations that no route asks for alone, and with which they come."""
+"""Operations that no route checks alone, with the operations that include their check."""
 
 
 def _name(row: Any) -> str:
@@ -341,9 +341,9 @@ def _program(row: Any) -> str:
 
 
 class Shown(NamedTuple):
-    """A list over the wire: its path below a namespace (empty: the list of namespaces).
+    """A list over HTTP: its path below a namespace (empty: the list of namespaces).
 
-    `{word}` stands for each type of programs; `named` tells the name that a row is of.
+    `{word}` is replaced by each type of programs; `named` returns the name in a row.
     """
 
     below: str
@@ -352,12 +352,12 @@ class Shown(NamedTuple):
 
 
 def paths(below: str) -> list[str]:
-    """The paths that together show everything of a type."""
+    """The paths that together list all entities of a type."""
     return [below.replace("{word}", word) for word in WORDS.values()] if "{" in below else [below]
 
 
 HITS: Final = "namespace.search.filter"
-"""What is shown as a hit of a search, of every type."""
+"""The operation that filters the hits of a search, of every type."""
 
 FILTERS: Final[Mapping[str, Shown]] = {
     "namespace.list.filter": Shown("", "namespace"),
@@ -371,10 +371,10 @@ FILTERS: Final[Mapping[str, Shown]] = {
     "dataset_module.list.filter": Shown("/data/modules", "dataset_module"),
     "dataset_type.list.filter": Shown("/data/types", "dataset_type"),
 }
-"""What is shown in a list, by the operation that each of it must pass."""
+"""The lists, by the operation that each of their rows must pass."""
 
 NO_ROUTE: Final[Mapping[str, str]] = {
     "core": "types and acts without a rule of their own: paths lead to namespaces' metadata alone",
     "dataset.write": "data are written by programs: no path of CDAP does",
 }
-"""Operations, and kinds of them, that nobody asks for over HTTP, and why."""
+"""Operations, and kinds of them, that no HTTP request checks, with reasons."""

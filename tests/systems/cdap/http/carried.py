@@ -1,9 +1,9 @@
-"""Scenario cases whose operation no path of CDAP asks for by itself.
+"""Scenario cases with an operation that no path of CDAP checks alone.
 
-Some operations come along with another one: whoever names an owner principal creates something.
-Such a question is *carried*: its caller is given everything else that the request takes, so that
-this operation alone decides. Writing data, and the core rules of types that have no paths, are
-asked by programs and other services: over AuthZEN, by the user whom the question is about.
+Some operations are checked together with another one: naming an owner principal is part of creating
+something. Such a question is *carried*: its caller gets all other permissions that the request
+needs, so this operation alone decides. Data writes, and the core rules of types without paths, are
+checked by programs and other services: over AuthZEN, by the question's own user.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tests.systems.cdap.http.test_scenarios import RESERVED, Trial, effects
 from tests.systems.cdap.http.wire import REALM, Wire
 
 NAME: Final = "carrier"
-"""What the requests are about beside the question: an application, an artifact, and so on."""
+"""The name of the additional objects in the requests: an application, an artifact, and so on."""
 
 PASSED: Final = {200, 404}
 
 
 class Errand(NamedTuple):
-    """A request that asks the question, and what else it takes of who sends it: actions by id.
+    """A request that checks the question, and the caller's other required actions, by id.
 
-    `by`: who sends it, where that is not the one whom the question is about; `own` is what it
-    takes of that one then.
+    `by`: the caller, if it is not the question's user; `own` are the actions that the user needs in
+    that case.
     """
 
     call: Call
@@ -48,19 +48,19 @@ class Errand(NamedTuple):
 
 
 class World(NamedTuple):
-    """What an errand is made in: the profile, and what is stored."""
+    """The context of an errand: the profile, and the stored entities."""
 
     profile: str
     entities: frozenset[Entity]
 
     @property
     def spaces(self) -> list[str]:
-        """The namespaces that anything can be made in, by name."""
+        """The namespaces in which objects can be created, by name."""
         found = (one.name for one in self.entities if one.type == "namespace")
         return sorted(name for name in found if name not in RESERVED)
 
     def below(self, space: Entity) -> list[Entity]:
-        """All that lies in a namespace."""
+        """Everything in a namespace."""
         return [one for one in self.entities if one != space and _space(one) == space]
 
 
@@ -76,7 +76,7 @@ def _from_artifact(more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _deployment(space: str, name: str) -> dict[str, str]:
-    """What deploying an application from the artifact takes, in either profile."""
+    """The actions required to deploy an application from the artifact, in either profile."""
     return {
         f"application:{space}.{name}": "ADMIN",
         f"artifact:{space}.{NAME}": "READ",
@@ -84,7 +84,7 @@ def _deployment(space: str, name: str) -> dict[str, str]:
 
 
 def deploying(world: World, question: Question) -> Iterator[Errand]:
-    """A deployment that creates just the entity; as the owner's too, where owners are asked."""
+    """A deployment that creates only the entity; also with an owner, if owners are checked."""
     entity, space = question.entity, _space(question.entity).name
     name = cdap.parts(entity)[1]
     module, type = f"dataset_module:{space}.{NAME}", f"dataset_type:{space}.{NAME}"
@@ -122,7 +122,7 @@ def using_a_principal(world: World, question: Question) -> Iterator[Errand]:
 
 
 def using_a_type(world: World, question: Question) -> Iterator[Errand]:
-    """A dataset of that type, in the type's namespace, or anywhere if the type is shared."""
+    """Creates a dataset of the type, in the type's namespace, or anywhere if the type is shared."""
     space, type = cdap.parts(question.entity)
     if space in RESERVED:
         space = world.spaces[0]
@@ -132,7 +132,7 @@ def using_a_type(world: World, question: Question) -> Iterator[Errand]:
 
 
 def deleting_a_namespace(world: World, question: Question) -> Iterator[Errand]:
-    """The deletion, by who may delete everything in the namespace but what is asked about."""
+    """The deletion, by a user who may delete all of the namespace except the question's entity."""
     space = _space(question.entity)
     kept = {question.entity, _judged_by(world, question.entity)}
     needs = {
@@ -142,7 +142,7 @@ def deleting_a_namespace(world: World, question: Question) -> Iterator[Errand]:
 
 
 def _judged_by(world: World, entity: Entity) -> Entity:
-    """On what ADMIN lets something go with its namespace."""
+    """The entity whose ADMIN action permits deletion together with the namespace."""
     if world.profile == "cdap_parent_write" or entity.type == "dataset_type":
         return _space(entity)
     return cdap.parent(entity) or entity if entity.type == "program" else entity
@@ -164,14 +164,14 @@ CARRIED: Final[Mapping[str, Make]] = {
     "core.add_metadata": _metadata("POST", "/properties", {}),
     "core.get_metadata": _metadata("GET", ""),
 }
-"""Operations that a request asks for together with others."""
+"""Operations that a request checks together with others."""
 
 OVER_AUTHZEN: Final = ("core.", "dataset.write")
-"""Operations, by their beginnings, that paths of CDAP do not ask for, or of namespaces alone."""
+"""Prefixes of operations that no path of CDAP checks, or only for namespaces."""
 
 
 def is_carried(scenario: Scenario, case: Case) -> bool:
-    """Whether a request can ask the case's question together with others."""
+    """Whether a request can check the case's question together with others."""
     operation, on = case.operation or "", case.on
     if operation not in CARRIED or case.lists is not None or case.targets:
         return False
@@ -191,17 +191,17 @@ def is_carried(scenario: Scenario, case: Case) -> bool:
 
 
 def _can_be_named(type: Entity, stored: set[Entity]) -> bool:
-    """Whether a dataset can be made of the type: a shared one must be there to be meant."""
+    """Whether a dataset of the type can be created: a shared type must be stored."""
     return type in stored if _space(type).name in RESERVED else _space(type) in stored
 
 
 def is_over_authzen(case: Case) -> bool:
-    """Whether the case is a question that only other services ask."""
+    """Whether only other services check the case's question."""
     return (case.operation or "").startswith(OVER_AUTHZEN) and case.lists is None
 
 
 class Carriers:
-    """A server over one scenario's world, asked by `Errand`s or over AuthZEN.
+    """A server over one scenario's world, queried by `Errand`s or over AuthZEN.
 
     See `lakewarden.service.scenarios.Target` and `Session`.
     """
@@ -223,7 +223,7 @@ class Carriers:
         self._wire.__exit__(None, None, None)
 
     def prepare(self, system: object, facts: Facts, now: float) -> Carriers:
-        """Makes the world, and what the requests are about; then asks leave no trace."""
+        """Creates the world and the additional objects; after that, questions change nothing."""
         more = [
             change
             for one, body in self._made.items()
@@ -235,7 +235,7 @@ class Carriers:
         return self
 
     def check(self, question: Question) -> bool:
-        """The answer, which all errands must give alike."""
+        """The answer, on which all errands must agree."""
         operation = question.operation or ""
         if operation not in CARRIED or _is_elsewhere(question):
             return self._evaluated(question)
@@ -254,11 +254,11 @@ class Carriers:
         groups: frozenset[Principal] = frozenset(),
         roles: frozenset[Principal] | None = None,
     ) -> frozenset[Entity]:
-        """Never asked for: `is_carried` and `is_over_authzen` leave lists out."""
+        """Never called: `is_carried` and `is_over_authzen` exclude lists."""
         raise AssertionError(f"`{operation}` is not listed here")
 
     def _sent(self, errand: Errand, question: Question) -> bool:
-        """Whether the request is let through, by who is given all else in a group of its own."""
+        """Whether the request is allowed; a separate group gives the caller all else."""
         self._count += 1
         group = f"{NAME}-{self._count}"
         self._give(f"group:{group}", errand.needs)
@@ -289,7 +289,7 @@ class Carriers:
         self._wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *changes))
 
     def _evaluated(self, question: Question) -> bool:
-        """The answer of AuthZEN, where everybody may ask about himself."""
+        """The answer of AuthZEN, where all users may ask about themselves."""
         assert question.principal.kind == USER
         realm = self._wire.service.state.realm(REALM)
         groups = tuple(group.name for group in question.groups if group.kind == GROUP)
@@ -303,7 +303,7 @@ class Carriers:
 
 
 def _is_elsewhere(question: Question) -> bool:
-    """Whether the metadata of something else than a namespace is asked for as a core rule."""
+    """Whether the question is a core rule for metadata of an entity other than a namespace."""
     return (question.operation or "").startswith("core.") and question.entity.type != "namespace"
 
 

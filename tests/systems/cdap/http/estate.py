@@ -1,7 +1,7 @@
-"""Two applications that share a dataset, deployed by `BOSS`, who may do everything there.
+"""Two applications that share a dataset, deployed by `BOSS`, who has all permissions.
 
 `shop` declares the dataset `orders` and the stream `clicks`, `books` the datasets `orders` and
-`sums`, and `aside` the dataset `notes`, which nobody shares.
+`sums`, and `aside` the dataset `notes`, which is not shared.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ ALL: Final = (
 )
 
 ACTIONS: Final = {"reader": "READ", "writer": "WRITE", "runner": "EXECUTE", "keeper": "ADMIN"}
-"""Who holds which action, where a test gives one to each."""
+"""Users with one action each, for tests that grant one to each."""
 
 
 class Clock:
-    """A clock that goes as it is told."""
+    """A clock that tests set."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now
@@ -71,13 +71,13 @@ def build(wire: Wire) -> Wire:
 
 
 def give(wire: Wire, id: str) -> None:
-    """Gives each of `ACTIONS` its action on one thing."""
+    """Grants each of `ACTIONS` its action on one entity."""
     for name, action in ACTIONS.items():
         wire.grant(name, id, action)
 
 
 def lets(wire: Wire, method: str, path: str, body: object = None) -> set[str]:
-    """Those of `ACTIONS`, and of a stranger, who are not refused."""
+    """Those of `ACTIONS`, and of a stranger, who are allowed."""
     found = ((name, wire.status(method, path, body, user=name)) for name in (*ACTIONS, "stranger"))
     return set(_passed(found))
 

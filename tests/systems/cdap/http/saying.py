@@ -1,4 +1,4 @@
-"""Short words for what the tests of the checklist and of the conflicts all do."""
+"""Helpers for the tests of the checklist and of the conflicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING_IN_NAMESPACE: Final = "since the principal does not have any privilege o
 
 
 def space(wire: Wire, name: str = "sales") -> Wire:
-    """The server with a namespace that `BOSS` has made, and in which he may add artifacts."""
+    """The server with a namespace that `BOSS` has created, and in which he may add artifacts."""
     wire.grant(BOSS, f"namespace:{name}", "ADMIN")
     wire.grant(BOSS, "instance:cdap", "WRITE")
     wire.good("PUT", f"namespaces/{name}")
@@ -42,7 +42,7 @@ def program(type: str, name: str) -> Json:
 
 
 def revoke_all(wire: Wire, id: str, user: str | None = None) -> None:
-    """Takes everything on an id from somebody, or from everybody."""
+    """Revokes everything on an id from a user, or from everybody."""
     body: Json = {"authorizable": cdap.to_authorizable(cdap.parse_pattern_id(id))}
     if user is not None:
         body["principal"] = {"name": user, "type": "USER"}
@@ -50,7 +50,7 @@ def revoke_all(wire: Wire, id: str, user: str | None = None) -> None:
 
 
 def held(wire: Wire, who: str, kind: str = "user") -> list[str]:
-    """What is listed of somebody, as `type:name ACTION`."""
+    """A user's listed grants, as `type:name ACTION`."""
     found = wire.good("GET", f"{AUTHORIZATION}/{kind}/{who}/privileges", user=ADMIN)
     return sorted(
         f"{cdap.format_id(cdap.from_authorizable(one['authorizable']))} {one['action']}"
@@ -59,13 +59,13 @@ def held(wire: Wire, who: str, kind: str = "user") -> list[str]:
 
 
 def names(wire: Wire, path: str, user: str) -> list[str]:
-    """The names that somebody is listed at a path."""
+    """The names in a user's list at a path."""
     found = wire.good("GET", path, user=user)
     return sorted(found) if isinstance(found, dict) else sorted(one["name"] for one in found)
 
 
 def refused(wire: Wire, user: str, method: str, path: str, body: object = None, **how: Any) -> str:
-    """The text with which somebody is refused, and nothing changes by it."""
+    """The error text of a user's denied request; checks that nothing changes."""
     before = wire.service.state.revision
     status, text = wire.ask(method, path, body, user=user, **how)
     assert status == 403, (status, text)

@@ -1,4 +1,4 @@
-"""The application `shop`, deployed by somebody who holds nothing on its programs."""
+"""The application `shop`, deployed by a user without grants on its programs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ REQUEST: Final[Json] = {
 }
 
 PEOPLE: Final = {"reader": "READ", "writer": "WRITE", "runner": "EXECUTE", "keeper": "ADMIN"}
-"""Who holds one action on each of the programs, and on nothing else."""
+"""Users who each have one action on every program, and on nothing else."""
 
 
 def deploy(wire: Wire) -> Wire:
-    """A server on which `shop` is deployed by `BOSS`, and on whose programs `PEOPLE` hold."""
+    """A server on which `BOSS` has deployed `shop`, with the grants of `PEOPLE` on its programs."""
     for id in ("instance:cdap", "namespace:sales", "artifact:sales.etl", "application:sales.shop"):
         wire.grant(BOSS, id)
     wire.good("PUT", SPACE)
@@ -48,11 +48,11 @@ def deploy(wire: Wire) -> Wire:
 
 
 def is_old(wire: Wire) -> bool:
-    """Whether the server follows the older profile."""
+    """Whether the server uses the older profile."""
     return wire.service.state.realm("cdap").realm.model == "cdap_parent_write"
 
 
 def lets(wire: Wire, method: str, path: str, body: object = None) -> set[str]:
-    """Those of `PEOPLE`, and of a stranger, who are not refused."""
+    """Those of `PEOPLE`, and of a stranger, who are allowed."""
     found = {name: wire.status(method, path, body, user=name) for name in (*PEOPLE, "stranger")}
     return {name for name, status in found.items() if status != 403}

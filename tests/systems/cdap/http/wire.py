@@ -1,7 +1,7 @@
 """A CDAP server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
-left out: the caller is said. Grants are made over the wire too, by the authorization admin.
+left out: tests pass the caller. Grants are made over the wire too, by the authorization admin.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tests.http.prepared import prepared, served
 REALM: Final = "cdap"
 
 ADMIN: Final = "admin"
-"""The authorization admin: manages grants and roles, and holds nothing."""
+"""The authorization admin, who manages grants and roles, and has no other permissions."""
 
 BOSS: Final = "boss"
-"""Whom the tests let do everything that they need done."""
+"""The user with all permissions that the tests need."""
 
 RUNNER: Final = "platform"
 """The master user."""
@@ -57,15 +57,15 @@ Json = dict[str, Any]
 
 @cache
 def _table() -> Table:
-    """The routes of the dialect, which keeps nothing."""
+    """The routes of the dialect, which is stateless."""
     return Table([Cdap()])
 
 
 class Wire:
-    """The server; `ask` sends one request and gives status and body.
+    """The server; `ask` sends one request and returns status and body.
 
-    A store that is in the folder already is served as it is. `profile` is the realm's model,
-    `settings` are those of it; `bare`: it has neither admin nor master.
+    An existing store in the folder is served as it is. `profile` is the realm's model,
+    `settings` are its settings; `bare`: it has neither admin nor master.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Wire:
         self._stack.enter_context(self.store)
 
     def built(self, build: Callable[[Wire], object]) -> Wire:
-        """The server with what `build` makes in it: made once for a process, and then copied.
+        """The server with the results of `build`: created once per process, and then copied.
 
-        Only for one of which nothing was asked yet, and whose service is as it was.
+        Only for a server without earlier requests, and with an unchanged service.
         """
 
         def make(fresh: Path) -> None:
@@ -132,7 +132,7 @@ class Wire:
         groups: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """One request with a body as it is; `path` is below `/v3` unless it begins with `/`."""
+        """One request with a raw body; `path` is below `/v3` unless it begins with `/`."""
         parts = urlsplit(path if path.startswith("/") else f"/v3/{path}")
         exchange: Exchange | None = None
         try:
@@ -156,13 +156,13 @@ class Wire:
                 services=self.services,
             )
             return found.route.handler(exchange)
-        except Exception as error:  # noqa: BLE001 — as the server does
+        except Exception as error:  # noqa: BLE001 — like the server
             return self.dialect.failed(exchange, error)
 
     def ask(self, method: str, path: str, body: object = None, **who: Any) -> tuple[int, Any]:
-        """One request; the status, and the body: read if it is JSON, else as text.
+        """One request; the status, and the body: parsed if it is JSON, otherwise as text.
 
-        A body of bytes is sent as it is.
+        A body in bytes is sent unchanged.
         """
         sent = b"" if body is None else body if isinstance(body, bytes) else _json(body)
         reply = self.send(method, path, sent, **who)
@@ -171,7 +171,7 @@ class Wire:
         return reply.status, reply.body.decode()
 
     def good(self, method: str, path: str, body: object = None, **who: Any) -> Any:
-        """One request that succeeds, and its body."""
+        """One successful request; returns its body."""
         status, answer = self.ask(method, path, body, **who)
         assert status == 200, (status, answer)
         return answer
@@ -181,23 +181,23 @@ class Wire:
         return self.ask(method, path, body, **who)[0]
 
     def grant(self, user: str, id: str, *actions: str, kind: str = "USER") -> None:
-        """Gives somebody actions on an id, which may hold wildcards; none said: all four."""
+        """Grants a user actions on an id, which may have wildcards; all four by default."""
         body = _privileges(user, id, actions or ("READ", "WRITE", "EXECUTE", "ADMIN"), kind)
         self.good("POST", "security/authorization/privileges/grant", body, user=ADMIN)
 
     def revoke(self, user: str, id: str, *actions: str, kind: str = "USER") -> None:
-        """Takes actions on an id from somebody; none said: all four."""
+        """Revokes a user's actions on an id; all four by default."""
         body = _privileges(user, id, actions or ("READ", "WRITE", "EXECUTE", "ADMIN"), kind)
         self.good("POST", "security/authorization/privileges/revoke", body, user=ADMIN)
 
     def reopened(self) -> None:
-        """From here on another process answers, which has loaded everything from the store."""
+        """From here on, another process responds, which has loaded everything from the store."""
         self.service = DecisionService(self.store)
         self.service.open()
 
 
 def limit(wire: Wire, limits: CdapLimits) -> None:
-    """From here on the server takes and keeps so much."""
+    """Sets the limits of requests and of stored data."""
     options = wire.services.of(CdapSettings).model_copy(update={"limits": limits})
     wire.services = replace(wire.services, systems={"cdap": options})
 

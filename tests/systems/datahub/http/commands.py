@@ -1,4 +1,4 @@
-"""Commands of the client from PyPI, run in its own environment, and what they asked for."""
+"""Commands of the client from PyPI, run in its own environment, and their requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
 
 @cache
 def _forking(python: Path) -> subprocess.Popen[str]:
-    """A process that has imported the client, and forks one for each command."""
+    """A process that has imported the client, and forks for each command."""
     process = subprocess.Popen(
         [str(python), "-P", str(CLIENT / "forking.py")],
         env={"PATH": "/usr/bin:/bin", "DATAHUB_TELEMETRY_ENABLED": "false"},
@@ -35,7 +35,7 @@ def _forking(python: Path) -> subprocess.Popen[str]:
 
 
 def run(command: list[str], url: str, home: Path) -> str:
-    """Standard output of a command, or of a script (`PYTHON SCRIPT ...`), that ended well."""
+    """Standard output of a successful command, or of a script (`PYTHON SCRIPT ...`)."""
     program, *words = command
     script = None
     if Path(program).name.startswith("python"):
@@ -66,7 +66,7 @@ def run(command: list[str], url: str, home: Path) -> str:
 
 
 def check_answered(recorder: Recorder, absent: tuple[str, ...]) -> None:
-    """No call went wrong but reads of what is not there, of which `absent` names some part."""
+    """No call may have failed, except reads of missing objects with a part of `absent` in the URL."""
     assert recorder.calls
     for call in recorder.calls:
         if call.status == 404 and call.method == "GET" and call.target.startswith("/aspects/"):

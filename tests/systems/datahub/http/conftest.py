@@ -20,14 +20,14 @@ collect_ignore_glob = ["client/*"]
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
-    """A server with nothing in it but default policies and an administrator."""
+    """A server with only the default policies and an administrator."""
     with Wire(tmp_path) as one:
         yield one
 
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """The Python that has the client; `install-test-tools.sh` made it, once for all clones."""
+    """The Python that has the client; `install-test-tools.sh` created it, once for all clones."""
     made = subprocess.run(
         [str(ROOT / "scripts" / "datahub-client.sh")],
         cwd=ROOT,

@@ -1,7 +1,7 @@
-"""A server where people sign up and in, over the whole way of a request, with a clock of ours.
+"""A server on which users sign up and in, with complete requests and our own clock.
 
-Callers come through a trusted proxy, so that a test says from which address. Passwords are
-hashed as everywhere, only with less work, and every comparison is counted.
+Callers come through a trusted proxy, so a test sets the address. Passwords are hashed as usual,
+but with fewer rounds, and every comparison is counted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def user(name: str) -> str:
 
 
 class Counted(Passwords):
-    """Passwords with little work for each, and how often one was compared."""
+    """Cheap password hashes, with the number of comparisons."""
 
     def __init__(self) -> None:
         super().__init__(rounds=1, memory_kib=8)
@@ -66,7 +66,7 @@ class Counted(Passwords):
 
 
 class Site:
-    """The server. `now` is its clock; the administrator comes with the root token."""
+    """The server. `now` is its clock; the administrator uses the root token."""
 
     def __init__(self, database: str, *, now: float = START, **datahub: Any) -> None:
         settings = Settings(
@@ -112,7 +112,7 @@ class Site:
         address: str = HERE,
         **headers: str,
     ) -> Answer:
-        """One request, from an address, with a cookie or a token or neither."""
+        """One request, from an address, with a cookie, a token or neither."""
         sent = [(name.replace("_", "-"), value) for name, value in headers.items()]
         sent.append(("x-forwarded-for", address))
         if cookie:
@@ -125,7 +125,7 @@ class Site:
     def graphql(
         self, query: str, *, cookie: str = "", token: str = "", path: str = "", **variables: object
     ) -> Any:
-        """The answer to a document, by the administrator unless the caller says otherwise."""
+        """The response to a document, by default for the administrator."""
         body = {"query": query, "variables": variables}
         by = token if token or cookie else TOKEN
         return json.loads(
@@ -133,12 +133,12 @@ class Site:
         )
 
     def invited(self, **input: str) -> str:
-        """An invitation's word."""
+        """An invitation's token."""
         word: str = self.graphql(INVITE, i=input)["data"]["getInviteToken"]["inviteToken"]
         return word
 
     def sign_up(self, name: str = "ana@x.test", word: str = "", **members: str) -> Answer:
-        """One tries to sign up, by a new invitation unless there is one."""
+        """Tries to sign up, by default with a new invitation."""
         form = {
             "userUrn": user(name),
             "email": name if "@" in name else f"{name}@x.test",
@@ -152,19 +152,19 @@ class Site:
     def log_in(
         self, name: str = "ana@x.test", password: str = PASSWORD, address: str = HERE
     ) -> Answer:
-        """One tries to sign in."""
+        """Tries to sign in."""
         return self.send(
             "POST", "/logIn", {"username": name, "password": password}, address=address
         )
 
     def session(self, name: str = "ana@x.test", password: str = PASSWORD) -> str:
-        """The cookie of somebody who signs in."""
+        """Signs in; returns the cookie."""
         answer = self.log_in(name, password)
         assert answer.status == 200, answer
         return session_of(answer)
 
     def me(self, cookie: str, path: str = "") -> str | None:
-        """The URN of whom a cookie is believed to be; None: nobody."""
+        """The URN of the cookie's user; None: nobody."""
         answer = self.send("POST", path or "/api/graphql", {"query": ME}, cookie=cookie)
         if answer.status == 401:
             return None
@@ -172,7 +172,7 @@ class Site:
         return found
 
     def put_person(self, name: str) -> None:
-        """Makes somebody known to the directory."""
+        """Adds a user to the directory."""
 
         def task(transaction: WriteTransaction) -> None:
             transaction.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
@@ -186,7 +186,7 @@ class Site:
 
 
 def _prepare(settings: Settings) -> None:
-    """Puts a file there that has gone through its first start, where there is none yet."""
+    """Creates a file that has gone through its first start, if there is none yet."""
     kind, _, file = settings.database.partition(":///")
     if kind != "sqlite" or Path(file).exists():
         return
@@ -201,12 +201,12 @@ def _prepare(settings: Settings) -> None:
 
 
 def session_of(answer: Answer) -> str:
-    """The text of the session that an answer sets."""
+    """The session cookie that a response sets."""
     (cookie,) = (one for one in answer.cookies if one.startswith("PLAY_SESSION="))
     return cookie.partition(";")[0].partition("=")[2]
 
 
 def message(answer: Answer) -> str:
-    """What a refusal says."""
+    """The message of an error."""
     found: str = json.loads(answer.body)["message"]
     return found

@@ -1,4 +1,4 @@
-"""Stands between a client and the server, and notes what was asked and how it was answered."""
+"""A proxy between a client and the server that records requests and responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 
 class Call(NamedTuple):
-    """One request that passed through."""
+    """One recorded request."""
 
     method: str
     target: str
@@ -21,7 +21,7 @@ class Call(NamedTuple):
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no fault; what goes wrong else shows in its answer."""
+        """A disconnected client is not an error; other errors show in its response."""
 
 
 class Recorder:
@@ -54,7 +54,7 @@ class Recorder:
                 self.wfile.write(content)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing is printed."""
+                """Prints nothing."""
 
         for method in ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"):
             setattr(Passing, f"do_{method}", Passing._pass)

@@ -1,4 +1,4 @@
-"""What the operator configures of views, given to a realm as a start of the server gives it."""
+"""The operator's configuration of views, applied to a realm like at a start of the server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OF_REALMS = {"view", "search_access", "unrestricted", "unrestricted_add", "unre
 def configure(
     service: DecisionService, realm: str, services: Services, options: dict[str, Any]
 ) -> Services:
-    """The services with some options of the dialect changed; those of the realm are given to it."""
+    """The services with changed options of the dialect; the realm's options are applied to it."""
     own = {name: value for name, value in options.items() if name not in _OF_REALMS}
     given = {name: value for name, value in options.items() if name not in own}
     if given:

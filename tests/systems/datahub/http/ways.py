@@ -1,6 +1,6 @@
-"""Every way in which an aspect can be written or taken away, and what there is to be written.
+"""Every way to write or delete an aspect, and the values to write.
 
-A way is a function that sends one write of one aspect, as eve, and gives the status.
+A way is a function that sends one write of one aspect, as eve, and returns the status.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TYPES: Final = sorted(
     | set(registry.TYPES)
     | {"somethingNew"}
 )
-"""Every entity type of the model and of the client, and one that nobody knows."""
+"""Every entity type of the model and of the client, and an unknown one."""
 
 _FIRST: Final = {
     None: "p",
@@ -39,11 +39,11 @@ _FIRST: Final = {
     "dataFlow": "urn:li:dataFlow:(airflow,f,PROD)",
     "dataPlatform": "urn:li:dataPlatform:hive",
 }
-"""What stands first in a key, by the type that it must be of."""
+"""The first part of a key, for types that need a certain type there."""
 
 
 def urn_of(type: str, name: str = "x") -> str:
-    """A URN of the type, of as many parts as it has."""
+    """A URN of the type, with its number of parts."""
     key = datahub._TUPLES.get(type)
     if key is None:
         return f"urn:li:{type}:{name}"
@@ -81,18 +81,18 @@ VALUES: Final[Mapping[str, Value]] = {
     "status": {"removed": True},
     "structuredProperties": {"properties": []},
 }
-"""A value for every aspect that means something."""
+"""A value for every aspect that has a meaning for the realm."""
 
 POWER: Final = {
     *SECRETS,
     *("dataHubAccessTokenInfo", "dataHubRoleInfo", "corpUserStatus", "globalSettingsInfo"),
     *("dataHubIngestionSourceInfo", "dataHubExecutionRequestInput"),
 }
-"""Aspects that carry power and mean no fact."""
+"""Aspects that affect permissions, but are not facts."""
 
 
 def aspects_of(type: str) -> list[str]:
-    """What is tried on an entity of the type: all that means something, whatever the type."""
+    """The aspects to try on an entity of the type: all that have a meaning, for any type."""
     own = set(registry.aspects_of(type))
     timed = sorted(own & TIMESERIES)[:1]
     plain = sorted(own - TIMESERIES - READERS.keys() - POWER)[:1]
@@ -203,7 +203,7 @@ WRITES: Final[Mapping[str, Way]] = {
     "OpenAPI patch": by_open_patch,
     "OpenAPI aspect patch": by_open_aspect_patch,
 }
-"""Those that write."""
+"""The ways that write."""
 
 TAKES: Final[Mapping[str, Way]] = {
     "MCP DELETE": _single("DELETE"),
@@ -211,7 +211,7 @@ TAKES: Final[Mapping[str, Way]] = {
     "OpenAPI delete": by_open_delete,
     "OpenAPI aspect delete": by_open_aspect_delete,
 }
-"""Those that take an aspect away."""
+"""The ways that delete an aspect."""
 
 
 MUTATIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -249,14 +249,14 @@ MUTATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "status": ("batchUpdateSoftDeleted",),
     "structuredProperties": ("upsertStructuredProperties", "removeStructuredProperties"),
 }
-"""GraphQL's way: the mutations that write an aspect, of those that mean something or carry power.
+"""GraphQL's way: for each aspect with a meaning or effect, the mutations that write it.
 
-None where only the other ways write it.
+None if only the other ways write it.
 """
 
 
 def deletions(urn: str) -> list[tuple[str, str, object]]:
-    """The ways to take a whole entity away."""
+    """The ways to delete a whole entity."""
     key = keys.name_of(urn.split(":")[2])
     gone = {**proposal(urn, key, None, "DELETE"), "aspect": None}
     return [

@@ -1,7 +1,7 @@
 """A DataHub server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
-left out: the caller is said.
+left out: tests pass the caller.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ CLOSED = "closed"
 
 @cache
 def _table() -> Table:
-    """The routes of the dialect, which keeps nothing."""
+    """The routes of the dialect, which is stateless."""
     return Table([DataHub()])
 
 
 class Wire:
-    """The server; `ask` sends one request and gives status and body.
+    """The server; `ask` sends one request and returns status and body.
 
-    The realm starts with the policies of `bootstrap`; closed: nobody may anything but ADMIN.
+    The realm starts with the policies of `bootstrap`; closed: only ADMIN has permissions.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Wire:
         user: str = ADMIN,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """One request with a body as it is, and the reply as it is."""
+        """One request with a raw body; returns the raw reply."""
         parts = urlsplit(path)
         exchange: Exchange | None = None
         try:
@@ -113,7 +113,7 @@ class Wire:
                 state=self.service.state,
                 now=self.service.clock(),
                 service=self.service,
-                # Whoever a test names is there: it need not be stored first.
+                # Every caller in a test exists: it need not be stored first.
                 services=replace(
                     self.services,
                     systems={
@@ -124,7 +124,7 @@ class Wire:
                 ),
             )
             return found.route.handler(exchange)
-        except Exception as error:  # noqa: BLE001 — as the server does
+        except Exception as error:  # noqa: BLE001 — like the server
             return self.dialect.failed(exchange, error)
 
     def ask(
@@ -136,13 +136,13 @@ class Wire:
         return reply.status, json.loads(reply.body) if reply.body else None
 
     def good(self, method: str, path: str, body: object = None, user: str = ADMIN) -> Any:
-        """One request that succeeds, and its body."""
+        """One successful request; returns its body."""
         status, answer = self.ask(method, path, body, user)
         assert status in (200, 204), answer
         return answer
 
     def bad(self, method: str, path: str, body: object = None, user: str = ADMIN) -> int:
-        """One request that fails: its status. The body says no more than it should."""
+        """One failed request; returns its status. Checks that the body reveals nothing."""
         status, answer = self.ask(method, path, body, user)
         assert status >= 400, answer
         assert set(answer) == {"exceptionClass", "message", "status"}
@@ -150,7 +150,7 @@ class Wire:
         return status
 
     def put(self, *writes: tuple[str, str, dict[str, Any]]) -> None:
-        """Writes aspects past every guard: URN, name, value."""
+        """Writes aspects without authorization: URN, name, value."""
         told = [Write(_entity(urn), name, value) for urn, name, value in writes]
         self.service.write(
             SYSTEM,
@@ -158,7 +158,7 @@ class Wire:
         )
 
     def grant(self, id: str, *privileges: str, to: str, **criteria: list[str]) -> None:
-        """A metadata policy for one user, with criteria by their fields."""
+        """A metadata policy for one user, with criteria by field."""
         filter = [{"field": f, "condition": "EQUALS", "values": v} for f, v in criteria.items()]
         value: dict[str, Any] = {
             "displayName": id,
@@ -185,7 +185,7 @@ class Wire:
 
 
 def proposal(urn: str, aspect: str, value: object, change: str = "UPSERT") -> dict[str, Any]:
-    """A change proposal as clients write it."""
+    """A change proposal in the clients' format."""
     kind = "application/json-patch+json" if change == "PATCH" else "application/json"
     return {
         "entityType": urn.split(":")[2],

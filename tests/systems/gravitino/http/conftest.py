@@ -17,14 +17,14 @@ collect_ignore_glob = ["client/*"]
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
-    """A server with nothing in it but the service admin."""
+    """A server with only the service admin."""
     with Wire(tmp_path) as one:
         yield one
 
 
 @pytest.fixture
 def lake(wire: Wire) -> Wire:
-    """A server with the metalake `lk` and one of everything in it."""
+    """A server with the metalake `lk` and one object of every type."""
     return wire.built(fill)
 
 
@@ -36,6 +36,6 @@ def court(wire: Wire) -> Wire:
 
 @pytest.fixture
 def next_court(tmp_path: Path) -> Iterator[Wire]:
-    """The same in mode `next`."""
+    """The same in the mode `next`."""
     with Wire(tmp_path, mode="next") as one:
         yield one.built(furnish)

@@ -1,7 +1,7 @@
-"""A small metalake for questions of access, made over the wire, and words to ask them with.
+"""A small metalake for access questions, created over the wire, and helpers for them.
 
-Metalake `lk` of `boss`, with a catalog `c`, a schema `c.s` and a table `c.s.t` of his. Users are
-boss, ana, bob and cid, a group is staff; eve is no user.
+Metalake `lk`, owned by `boss`, with his catalog `c`, schema `c.s` and table `c.s.t`. Users are
+boss, ana, bob and cid; staff is a group; eve is not a user.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ILLEGAL_ROLE = (400, 1001, "IllegalRoleException")
 
 
 def absent(kind: str) -> tuple[int, int, str]:
-    """The error for something that is not there: `absent("Role")`."""
+    """The error for a missing object: `absent("Role")`."""
     return 404, 1003, f"NoSuch{kind}Exception"
 
 
 def furnish(wire: Wire) -> None:
-    """Makes the metalake."""
+    """Creates the metalake."""
     wire.good("POST", "metalakes", {"name": "lk"})
     for user in ("boss", "ana", "bob", "cid"):
         wire.good("POST", USERS, {"name": user})
@@ -47,33 +47,33 @@ def furnish(wire: Wire) -> None:
 
 
 def add_table(wire: Wire, name: str) -> None:
-    """Makes a table of boss in `c.s`, with the columns `id` and `mail`."""
+    """Creates a table of boss in `c.s`, with the columns `id` and `mail`."""
     columns = [{"name": "id", "type": "long"}, {"name": "mail", "type": "string"}]
     wire.good("POST", f"{SCHEMA}/tables", {"name": name, "columns": columns}, user="boss")
 
 
 def allow(*names: str) -> list[Json]:
-    """Privileges as bodies spell them."""
+    """Allowed privileges, as in a request body."""
     return [{"name": name, "condition": "ALLOW"} for name in names]
 
 
 def deny(*names: str) -> list[Json]:
-    """Privileges that are denied."""
+    """Denied privileges, as in a request body."""
     return [{"name": name, "condition": "DENY"} for name in names]
 
 
 def on(type: str, full_name: str, privileges: list[Json]) -> Json:
-    """An object with privileges, as the body of a role spells it."""
+    """An object with privileges, as in the body of a role."""
     return {"fullName": full_name, "type": type, "privileges": privileges}
 
 
 def role(name: str, *objects: Json) -> Json:
-    """The body that creates a role."""
+    """The body of a request to create a role."""
     return {"name": name, "properties": {"k": "v"}, "securableObjects": list(objects)}
 
 
 def hold(wire: Wire, user: str, *objects: Json, name: str = "") -> str:
-    """Makes a role with these privileges, hands it to the user, and returns its name."""
+    """Creates a role with these privileges, grants it to the user, and returns its name."""
     made = name or f"of_{user}"
     wire.good("POST", ROLES, role(made, *objects), user="boss")
     hand(wire, made, user)
@@ -81,17 +81,17 @@ def hold(wire: Wire, user: str, *objects: Json, name: str = "") -> str:
 
 
 def hand(wire: Wire, name: str, to: str, kind: str = "users") -> None:
-    """Hands a role to a user, or with kind `groups` to a group."""
+    """Grants a role to a user, or with kind `groups` to a group."""
     wire.good("PUT", f"{PERMISSIONS}/{kind}/{to}/grant", {"roleNames": [name]}, user="boss")
 
 
 def shown(privileges: list[Json]) -> list[tuple[str, str]]:
-    """Privileges of a reply as pairs."""
+    """Privileges of a response as pairs."""
     return [(one["name"], one["condition"]) for one in privileges]
 
 
 def objects(body: Json) -> dict[str, list[tuple[str, str]]]:
-    """What a role of a reply holds: `type name` → pairs."""
+    """The contents of a role in a response: `type name` → pairs."""
     return {
         f"{one['type']} {one['fullName']}": shown(one["privileges"])
         for one in body["securableObjects"]

@@ -1,4 +1,4 @@
-"""The small lake that most tests begin with, made over the wire by its owner."""
+"""The small lake for most tests, created over the wire by its owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS: list[Json] = [
 
 
 def fill(wire: Wire) -> None:
-    """Metalake `lk` with a catalog of each type and something in each; users eve and bob."""
+    """Metalake `lk` with a catalog of each type and contents in each; users eve and bob."""
     wire.good("POST", "metalakes", {"name": "lk", "comment": "the lake"})
     for name, type, provider in (
         ("rel", "relational", "hive"),

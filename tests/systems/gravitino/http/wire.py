@@ -1,7 +1,7 @@
 """A Gravitino server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
-left out: the caller is said.
+left out: tests pass the caller.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Json = dict[str, Any]
 
 @cache
 def _table() -> Table:
-    """The routes of the dialect, which keeps nothing."""
+    """The routes of the dialect, which is stateless."""
     return Table([Gravitino()])
 
 
 class Wire:
-    """The server; `ask` sends one request and gives status and body.
+    """The server; `ask` sends one request and returns status and body.
 
-    A store that is in the folder already is served as it is.
+    An existing store in the folder is served as it is.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Wire:
         self._stack.enter_context(self.store)
 
     def built(self, build: Callable[[Wire], object]) -> Wire:
-        """The server with what `build` makes in it: made once for a process, and then copied.
+        """The server with the results of `build`: created once per process, and then copied.
 
-        Only for one in a file, of the usual options, of which nothing was asked yet.
+        Only for a server over a file, with the usual options and without earlier requests.
         """
 
         def make(fresh: Path) -> None:
@@ -127,7 +127,7 @@ class Wire:
         groups: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """One request with a body as it is, and the reply as it is."""
+        """One request with a raw body; returns the raw reply."""
         parts = urlsplit(path if path.startswith("/") else f"/api/{path}")
         exchange: Exchange | None = None
         try:
@@ -152,18 +152,18 @@ class Wire:
                 services=self.services,
             )
             return found.route.handler(exchange)
-        except Exception as error:  # noqa: BLE001 — as the server does
+        except Exception as error:  # noqa: BLE001 — like the server
             return self.dialect.failed(exchange, error)
 
     def good(self, method: str, path: str, body: object = None, **who: Any) -> Json:
-        """One request that succeeds, and its body."""
+        """One successful request; returns its body."""
         status, answer = self.ask(method, path, body, **who)
         assert status == 200, answer
         assert answer["code"] == 0, answer
         return answer
 
     def bad(self, method: str, path: str, body: object = None, **who: Any) -> tuple[int, int, str]:
-        """One request that fails: status, code and type."""
+        """One failed request: status, code and type."""
         status, answer = self.ask(method, path, body, **who)
         assert answer["code"] != 0, answer
         assert set(answer) == {"code", "type", "message"}

@@ -1,8 +1,8 @@
-"""A stand-in for AWS: moto's server, with pages and faults that it does not have by itself.
+"""A stand-in for AWS: moto's server, with pages and faults that it does not support itself.
 
-moto answers lists whole. A server in front of it cuts them into pages of the size that a test
-says, by the tokens of the real APIs, and gives faults in place of answers. It searches by LF-tags,
-of which moto only stores who has them, and says at a path what a test stored for it.
+moto returns whole lists. A server in front of it cuts them into pages of the size that a test sets,
+with the tokens of the real APIs, and injects faults. It implements searches by LF-tags, of which
+moto only stores the assignments, and returns a test's stored response for a path.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PASSED_ON: Final = ("authorization", "content-type", "x-amz-date", "x-amz-targe
 
 
 class Fault(NamedTuple):
-    """What answers the request for a page of a list, `times` times."""
+    """The response to requests for a page of a list, `times` times."""
 
     holds: str
     page: int
@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Aws:
-    """The server at `endpoint`; `requests` are the lists and pages that were asked for."""
+    """The server at `endpoint`; `requests` are the requested lists and pages."""
 
     endpoint: str
     behind: str
@@ -49,7 +49,7 @@ class Aws:
     stored: dict[str, object] = field(default_factory=dict)
 
     def tell(self, monkeypatch: pytest.MonkeyPatch, secret: str = SECRET) -> None:
-        """Says where AWS is and who asks, as people do: by environment variables."""
+        """Configures AWS's address and credentials like users do: by environment variables."""
         for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
@@ -61,7 +61,7 @@ class Aws:
         monkeypatch.setenv("AWS_SESSION_TOKEN", secret)
 
     def reset(self) -> None:
-        """Forgets all that was stored, and how a test wanted it to answer."""
+        """Clears all stored data, and the test's settings."""
         httpx.post(f"{self.behind}/moto-api/reset", timeout=30).raise_for_status()
         self.size = 1_000
         self.faults.clear()
@@ -69,7 +69,7 @@ class Aws:
         self.stored.clear()
 
     def client(self, service: str) -> Any:
-        """A client of a service of the server, for what a test stores."""
+        """A client of a service of the server, for a test's data."""
         from botocore.session import get_session
 
         return get_session().create_client(
@@ -81,7 +81,7 @@ class Aws:
         )
 
     def said(self, path: str, asked: dict[str, Any]) -> Any:
-        """What moto does not say; None for all else."""
+        """The response for calls that moto does not support; None for all others."""
         if path == "/SearchDatabasesByLFTags":
             return {"DatabaseList": list(_tagged_databases(asked["Expression"]))}
         if path == "/SearchTablesByLFTags":
@@ -89,7 +89,7 @@ class Aws:
         return self.stored.get(path)
 
     def answer(self, status: int, reply: Any, asked: dict[str, Any]) -> tuple[int, Any]:
-        """A page of a list, or a fault; other answers as they are."""
+        """A page of a list, or a fault; other responses unchanged."""
         holds = next((name for name in LISTS if name in reply), "")
         if status != 200 or not holds:
             return status, reply
@@ -116,7 +116,7 @@ def _tagged_databases(expression: list[Any]) -> Iterator[object]:
 
 
 def _tagged_tables(expression: list[Any]) -> Iterator[object]:
-    """Tables whose tags, or those of their database or of a column, meet the expression."""
+    """Tables whose tags, or those of their database or of a column, match the expression."""
     from moto.glue.models import glue_backends
     from moto.lakeformation.models import lakeformation_backends
 

@@ -1,4 +1,4 @@
-"""Hive's own metastore as a process, with a catalog in memory, and what fills it."""
+"""Hive's own metastore as a process, with a catalog in memory, and a client that fills it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _STARTS: Final = 600
 INTERFACE: Final = resources.files("lakewarden.systems.gravitino") / "sources/hive-metastore.thrift"
 
 ABLE: Final = ("HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTWRITE")
-"""What whoever makes tables with transactions has to be able to do."""
+"""The capabilities required to create tables with transactions."""
 
-# What a test writes and nobody reads; fields as Hive's own interface numbers them. Of errors only
-# the numbers count: one that is not numbered would go unseen where a method returns nothing.
+# Structures that only tests write; fields have the numbers of Hive's own interface. For errors,
+# only the numbers matter: one without a number would be missed if a method returns nothing.
 WRITTEN: Final = """
 enum GrantRevokeType { GRANT = 1, REVOKE = 2 }
 struct PrivilegeBag { 1: list<HiveObjectPrivilege> privileges }
@@ -66,7 +66,7 @@ SERDE: Final = "struct SerDeInfo { 1: string name 2: string serializationLib }\n
 
 
 def interface(folder: Path) -> Any:
-    """The interface that is read, with what a test needs to write."""
+    """The interface for reading, plus the parts that tests write."""
     import thriftpy2
 
     text = INTERFACE.read_text("utf-8")
@@ -93,7 +93,7 @@ def metastore(folder: Path) -> Iterator[int]:
         "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
         "metastore.warehouse.dir": f"file:{folder}/warehouse",
         "metastore.warehouse.external.dir": f"file:{folder}/external",
-        # A test is no service: it compacts nothing and counts nothing.
+        # A test needs no background services: no compaction and no counts.
         "metastore.compactor.initiator.on": "false",
         "metastore.task.threads.always": "",
     }
@@ -131,7 +131,7 @@ def client(words: Any, port: int) -> Any:
 
 
 class Writer:
-    """Fills a metastore as a test says."""
+    """Fills a metastore."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.words = interface(folder)

@@ -1,4 +1,4 @@
-"""A catalog that declares a real PostgreSQL as its authorization plug-in, over the real dialect."""
+"""A catalog that declares a real PostgreSQL as its authorization plugin, over the real dialect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READ = ("use_catalog", "use_schema", "select_table")
 
 @dataclass
 class Hooked:
-    """The server, its database, and a clock that stands still."""
+    """The server, its database, and a frozen clock."""
 
     wire: Wire
     relay: Relay
@@ -41,7 +41,7 @@ class Hooked:
     told: list[tuple[str, int, str]] = field(default_factory=list)
 
     def delivery(self) -> Delivery:
-        """What one process delivers with."""
+        """The delivery of one process."""
         return Delivery(
             self.wire.service,
             self.wire.services.sealing,
@@ -65,7 +65,7 @@ class Hooked:
         return self.wire.ask("POST", f"{LAKE}/catalogs", {**body, "properties": dict(properties)})
 
     def furnish(self) -> None:
-        """The catalog with a table, and a role that reads it and that nobody has yet."""
+        """Creates the catalog with a table, and a role that may read it and has no members yet."""
         assert self.create(self.properties())[0] == 200
         self.wire.good("POST", f"{CATALOG}/schemas", {"name": "raw"})
         table = {"name": "orders", "columns": columns("a")}
@@ -83,7 +83,7 @@ class Hooked:
         return bool(found)
 
     def roles(self) -> set[str]:
-        """The roles in the database that are ours, by whatever target."""
+        """The roles in the database that are ours, from any target."""
         query = "SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') IS NOT NULL"
         rows = self.database.execute(query).fetchall()
         return {name for (name,) in rows if not name.startswith("pg_")}
@@ -133,5 +133,5 @@ def switch(wire: Wire, value: str, kind: str = "postgresql") -> None:
 
 
 def switch_on(wire: Wire, kind: str = "postgresql") -> None:
-    """The realm has targets of that kind."""
+    """Turns on targets of the kind for the realm."""
     switch(wire, "on", kind)

@@ -1,4 +1,4 @@
-"""Fixtures: the estate in each profile, each on a server of its own, however many a test has."""
+"""Fixtures: the estate in each profile, each on its own server, also several in one test."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the emitter and the graph of acryl-datahub do, against the server: `URL TOKEN`.
+"""Calls of acryl-datahub's emitter and graph, against the server: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations

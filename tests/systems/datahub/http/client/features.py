@@ -1,6 +1,6 @@
-"""What acryl-datahub asks of the platform's features, against the server: `URL TOKEN`.
+"""Calls of acryl-datahub for the platform's features, against the server: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def secrets(graph: DataHubGraph) -> None:
 
 
 def connections(graph: DataHubGraph) -> None:
-    """No policy that is shipped lets anybody manage connections."""
+    """No default policy allows anybody to manage connections."""
     actors = {"allUsers": True, "allGroups": False, "resourceOwners": False}
     policy = {"type": "PLATFORM", "name": "x", "state": "ACTIVE", "actors": actors}
     graph.execute_graphql(

@@ -1,8 +1,8 @@
 """Runs commands and scripts of the client, each in a process forked from this one.
 
-Importing the client takes two seconds; what is forked has imported it. One JSON object a line on
-standard input: `argv` (without the program), `script` or nothing for the command `datahub`, `env`,
-`cwd`, and the files `out` and `err`. The answer is a line with the exit code.
+Importing the client takes two seconds; forked processes have it imported. Standard input has one
+JSON object per line: `argv` (without the program), `script` or nothing for the command `datahub`,
+`env`, `cwd`, and the files `out` and `err`. The response is a line with the exit code.
 """
 
 import json
@@ -13,7 +13,7 @@ import traceback
 from importlib import import_module
 from typing import Any
 
-# Imported before anything forks.
+# Imported before any fork.
 for name in ("cli.delete_cli", "cli.get_cli", "cli.ingest_cli", "cli.put_cli", "sdk"):
     import_module(f"datahub.{name}")
 import_module("datahub.ingestion.run.pipeline")

@@ -1,6 +1,6 @@
-"""What the client writes of lineage, and reads of it again, against the server: `URL TOKEN`.
+"""Writes lineage with the client and reads it back, against the server: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations

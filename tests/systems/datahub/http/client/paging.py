@@ -1,6 +1,6 @@
-"""Pages as the client from PyPI asks for them: with its own fragments, and with a fragment of ours.
+"""Requests pages with the client from PyPI: with its own fragments, and with one of ours.
 
-Run by the Python that has the client: the server's address and a token are its arguments.
+Run by the Python that has the client installed, with the server's address and a token.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the client's patch builders send, and what is read afterwards: `URL TOKEN`.
+"""Sends patches with the client's builders, and reads the results: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def emit(graph: DataHubGraph, builder: object) -> None:
 
 
 def product(graph: DataHubGraph, urn: str) -> None:
-    """A product from nothing, by patches alone."""
+    """Creates a product with patches alone."""
     term = said.GlossaryTermAssociationClass("urn:li:glossaryTerm:price")
     first = (
         DataProductPatchBuilder(urn)
@@ -111,7 +111,7 @@ def product(graph: DataHubGraph, urn: str) -> None:
 
 
 def columns(graph: DataHubGraph, urn: str) -> None:
-    """What is said of columns, which lie inside the members of a list."""
+    """Patches columns, which are inside the members of a list."""
     pii, gold = said.TagAssociationClass(PII), said.TagAssociationClass(GOLD)
     builder = DatasetPatchBuilder(urn)
     builder.for_field("id").add_tag(pii).add_tag(gold)
@@ -129,7 +129,7 @@ def columns(graph: DataHubGraph, urn: str) -> None:
 
 
 def others(graph: DataHubGraph, way: str) -> None:
-    """Lists of texts, lists in objects, and values of a property."""
+    """Patches lists of texts, lists in objects, and values of a property."""
     form = f"urn:li:form:{way}"
     emit(graph, FormPatchBuilder(form).set_name("f").add_assigned_user(ANA).add_assigned_user(BOB))
     emit(graph, FormPatchBuilder(form).remove_assigned_user(ANA).add_assigned_group(STAFF))

@@ -1,6 +1,6 @@
-"""Prints what the client says about a token that the server does not know: `URL`.
+"""Prints the client's error for a token that the server does not know: `URL`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Prints what the Avro schemas of acryl-datahub say of aspects and of keys.
+"""Prints the aspects and keys in the Avro schemas of acryl-datahub.
 
-Aspects: record name, and whether in time. Keys, by type: their aspect and its fields, and the
-other aspects of the type.
+Aspects: record name, and whether they are time series. Keys, by type: their aspect and its fields,
+and the other aspects of the type.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ keys: dict[str, tuple[str, list[str], list[str]]] = {}
 
 
 def walk(schema: Any, namespace: str) -> None:
-    """Notes every record that says that it is an aspect."""
+    """Records every record that is declared as an aspect."""
     if isinstance(schema, list):
         for one in schema:
             walk(one, namespace)

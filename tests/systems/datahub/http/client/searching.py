@@ -1,6 +1,6 @@
-"""What the graph of acryl-datahub searches for, against the server: `URL TOKEN`.
+"""Searches with acryl-datahub's graph, against the server: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations

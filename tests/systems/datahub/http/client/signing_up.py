@@ -1,6 +1,6 @@
-"""What the graph of acryl-datahub does to make a user with a password: `URL TOKEN`.
+"""Creates a user with a password, by acryl-datahub's graph: `URL TOKEN`.
 
-Run by the Python that has the client.
+Run by the Python that has the client installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(url: str, token: str) -> None:
 
 
 def refused(graph: DataHubGraph, name: str, password: str, said: str) -> None:
-    """The client tells what the server says."""
+    """The client reports the server's message."""
     told = ""
     try:
         graph.create_native_user(name, f"{name}@x.test", "x", password)

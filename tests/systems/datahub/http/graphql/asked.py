@@ -1,4 +1,4 @@
-"""What a stranger asks for in vain."""
+"""Requests that must be denied to a stranger."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A whole document that asks for one guarded field, with nothing wrong but the caller.
+    """A complete document that requests one guarded field, valid except for the caller.
 
-    `operation` is what the field asks, and under which a refused mutation is audited.
+    `operation` is the field's operation, under which a denied mutation is audited.
     """
 
     operation: str

@@ -1,8 +1,7 @@
-"""How many documents of a frontend are valid here: `python -m … FOLDER`.
+"""The number of a frontend's documents that are valid here: `python -m … FOLDER`.
 
-FOLDER has its GraphQL files, whose fragments stand for all of them. Told is how many operations
-there are, how many are valid, how many of those keep within the budgets, and, with `-v`, what is
-wrong with the others.
+FOLDER has its GraphQL files; fragments are shared by all of them. Prints the number of operations,
+of valid ones, of those within the budgets, and with `-v` the errors of the others.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Fragments = Mapping[str, FragmentDefinitionNode]
 
 
 def documents(texts: Iterable[str]) -> Iterator[tuple[str, DocumentNode]]:
-    """Every operation by its name, with the fragments that it needs."""
+    """Every operation by name, with the fragments that it needs."""
     definitions = [one for text in texts for one in parse(text, no_location=True).definitions]
     fragments = {
         one.name.value: one for one in definitions if isinstance(one, FragmentDefinitionNode)
@@ -67,12 +66,12 @@ def _spread(node: Node) -> list[str]:
 
 
 def problems(document: DocumentNode) -> list[str]:
-    """What is wrong with a document."""
+    """The errors of a document."""
     return sorted({one.message for one in validate(schema(), document)})
 
 
 def keeps_within_budgets(document: DocumentNode) -> bool:
-    """Whether a document asks for no more than one may."""
+    """Whether a document stays within the budgets."""
     try:
         budget.check(document)
     except Failure:

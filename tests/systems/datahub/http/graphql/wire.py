@@ -1,7 +1,7 @@
 """DataHub's GraphQL without a socket: real routes, real decision service, real store in a file.
 
 Root is `datahub`. Users are ana, bob and cid; the group staff has bob by its native memberships;
-eve is nobody in particular. A caller is named by the name that the directory has.
+eve has no memberships. Callers are named as in the directory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def role(name: str) -> str:
 
 
 class Wire:
-    """The server; `ask` sends one document and gives the answer."""
+    """The server; `ask` sends one document and returns the response."""
 
     def __init__(self, folder: Path) -> None:
         self._stack, self._folder = ExitStack(), folder
@@ -68,9 +68,9 @@ class Wire:
         self._stack.enter_context(self.store)
 
     def built(self, build: Callable[[Wire], object]) -> Wire:
-        """The server with what `build` makes in it: made once for a process, and then copied.
+        """The server with the results of `build`: created once per process, and then copied.
 
-        Only for one in which nothing but this made anything yet, and whose service is as it was.
+        Only for a server without other contents, and with an unchanged service.
         """
         self._builders = (*self._builders, build)
 
@@ -97,11 +97,11 @@ class Wire:
         self._stack.close()
 
     def configure(self, **options: bool | str | tuple[str, ...]) -> None:
-        """Changes what the operator configured."""
+        """Changes the operator's configuration."""
         self.services = configure(self.service, REALM, self.services, options)
 
     def close(self) -> None:
-        """Takes away what is granted to everybody at the first start."""
+        """Removes the grants to everybody from the first start."""
         defaults = self.service.state.realm(REALM).system.model.defaults
         gone = [StatementRemoved(str(one["id"])) for one in defaults if one.get("editable")]
         known = self.service.state.realm(REALM).matrix.snapshot.table.statements
@@ -109,7 +109,7 @@ class Wire:
         self.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *there))
 
     def put(self, type: str, urn: str, aspect: str, value: Json | None) -> None:
-        """Writes an aspect past every guard."""
+        """Writes an aspect without authorization."""
 
         def task(transaction: WriteTransaction) -> None:
             aspects.write(transaction, REALM, [Write(Entity(type, urn), aspect, value)], user(ROOT))
@@ -117,7 +117,7 @@ class Wire:
         self.service.write(SYSTEM, task)
 
     def aspects(self, type: str, urn: str) -> dict[str, Json]:
-        """What the other APIs would read of an entity."""
+        """The aspects of an entity that the other APIs would read."""
         entity = Entity(type, urn)
         with self.service.reading() as reading:
             found = aspects.read(reading, self.service.state.realm(REALM), [entity])
@@ -129,14 +129,14 @@ class Wire:
             return [json.loads(row.body) for row in reading.audit()]
 
     def audit(self) -> list[tuple[str, ...]]:
-        """The audit trail: who, what, on what, how it came out."""
+        """The audit trail: actor, action, object, outcome."""
         keys = ("actor", "operation", "target", "outcome")
         return [tuple(row.get(key, "") for key in keys) for row in self.audit_rows()]
 
     def send(
         self, body: object, by: str = ROOT, path: str = "/api/graphql", groups: tuple[str, ...] = ()
     ) -> Reply:
-        """One request with any body, and the reply as it is."""
+        """One request with any body; returns the raw reply."""
         exchange = Exchange(
             method="POST",
             path=path,
@@ -149,7 +149,7 @@ class Wire:
             state=self.service.state,
             now=self.service.clock(),
             service=self.service,
-            # Whoever a test names is there: it need not be stored first.
+            # Every caller in a test exists: it need not be stored first.
             services=replace(
                 self.services,
                 systems={
@@ -162,25 +162,25 @@ class Wire:
         return self.routes[path].handler(exchange)
 
     def ask(self, query: str, by: str = ROOT, **variables: object) -> Json:
-        """One document, and its answer."""
+        """Sends one document; returns the response."""
         return self.answer({"query": query, "variables": variables}, by)
 
     def answer(self, body: Json, by: str = ROOT) -> Json:
-        """The answer to a body that has more than a document and its variables."""
+        """The response to a body with more members than a document and its variables."""
         reply = self.send(body, by)
         assert reply.status == 200, reply.body
         answer: Json = json.loads(reply.body)
         return answer
 
     def good(self, query: str, by: str = ROOT, **variables: object) -> Any:
-        """The value of the one field that a document asks for."""
+        """The value of the one field of a document."""
         answer = self.ask(query, by, **variables)
         assert "errors" not in answer, answer
         (value,) = answer["data"].values()
         return value
 
     def bad(self, query: str, by: str = ROOT, **variables: object) -> tuple[int, str]:
-        """The code and the type of the one error that a document meets."""
+        """The code and the type of a document's only error."""
         (error,) = self.ask(query, by, **variables)["errors"]
         extensions = error["extensions"]
         assert set(extensions) == {"code", "type", "classification"}
@@ -189,7 +189,7 @@ class Wire:
 
 
 def _create_realm(folder: Path) -> None:
-    """The realm with its people, in a store of its own."""
+    """Creates the realm with its people, in its own store."""
     with open_store(f"sqlite:///{folder}/store") as store:
         service = DecisionService(store)
         service.open()

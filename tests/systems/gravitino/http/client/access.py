@@ -1,9 +1,9 @@
-"""Every access-control call that the PyPI client has, and the errors that it knows for them.
+"""Every access control call of the PyPI client, and the errors that it defines for them.
 
     python access.py http://127.0.0.1:8787 admin
 
 Run by the client's own Python against an empty server whose service admin is the second
-argument. Stops at the first answer that it does not like.
+argument. Stops at the first unexpected response.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def client(url: str, user: str) -> GravitinoClient:
 
 @contextmanager
 def refused(error: type[Exception]) -> Iterator[None]:
-    """What is done inside is answered with this exception of the client's."""
+    """Expects this exception of the client from the block."""
     try:
         yield
     except error:
@@ -77,7 +77,7 @@ def refused(error: type[Exception]) -> Iterator[None]:
 
 
 def held(role: Role) -> dict[str, list[str]]:
-    """What a role holds: `TYPE name` → privileges as the client says them."""
+    """The contents of a role: `TYPE name` → privileges in the client's notation."""
     return {
         f"{one.type().name} {one.full_name()}": [p.simple_string() for p in one.privileges()]
         for one in role.securable_objects()
@@ -160,7 +160,7 @@ def roles(lake: GravitinoClient) -> None:
 
 
 def every_privilege(lake: GravitinoClient) -> None:
-    """Each privilege that the client knows, granted on the metalake."""
+    """Grants each privilege of the client on the metalake."""
     lake.create_role("everything", {}, [])
     on_lake = SecurableObjects.of_metalake(LAKE, [])
     names = sorted(name.name for name in Privileges._PRIVILEGE_TYPES)
@@ -172,7 +172,7 @@ def every_privilege(lake: GravitinoClient) -> None:
 
 
 def permissions(lake: GravitinoClient) -> None:
-    """Handing roles out and taking them back, granting privileges and revoking them."""
+    """Grants and revokes roles and privileges."""
     assert lake.grant_roles_to_user(["readers"], "ana").roles() == ["readers"]
     assert lake.revoke_roles_from_user(["readers"], "ana").roles() == []
     assert lake.grant_roles_to_group(["readers"], "staff").roles() == ["readers"]
@@ -313,7 +313,7 @@ def jobs(lake: GravitinoClient) -> None:
 
 
 def somebody(url: str, lake: GravitinoClient) -> None:
-    """Whoever has no right is refused, and gets what is granted at once."""
+    """A user without permission is denied; a grant takes effect at once."""
     ana = client(url, "ana")
     tables = lake.load_catalog("c").as_table_catalog()
     assert ana.list_user_names() == ["ana"]
@@ -346,7 +346,7 @@ def somebody(url: str, lake: GravitinoClient) -> None:
 
 
 def main(url: str, admin: str) -> None:
-    """All of it, in an order that leaves an empty server."""
+    """Runs everything, in an order that leaves an empty server."""
     os.environ["GRAVITINO_USER"] = admin
     setup = GravitinoAdminClient(url, auth_data_provider=SimpleAuthProvider())
     setup.create_metalake(LAKE, "", {})

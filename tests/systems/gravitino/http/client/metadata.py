@@ -2,8 +2,8 @@
 
     python metadata.py http://127.0.0.1:8787 admin
 
-Walks every metadata call that the client has, and stops at the first answer that it does not
-like. Needs an empty server whose service admin is the second argument.
+Runs every metadata call of the client, and stops at the first unexpected response. Needs an empty
+server whose service admin is the second argument.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ from gravitino.namespace import Namespace  # type: ignore[import-not-found]
 LAKE = "client_lake"
 
 PARTITION = "day=2026-01-01/land=de"
-"""A name with a slash, as partitions have them."""
+"""A partition name with slashes."""
 
 
 def provider(user: str) -> SimpleAuthProvider:
-    """Credentials of a user, as the client sends them."""
+    """Credentials of a user, in the client's form."""
     os.environ["GRAVITINO_USER"] = user
     return SimpleAuthProvider()
 
 
 @contextmanager
 def refused(error: type[Exception]) -> Iterator[None]:
-    """What is done inside is answered with this exception of the client's."""
+    """Expects this exception of the client from the block."""
     try:
         yield
     except error:
@@ -115,7 +115,7 @@ def metalakes(url: str, admin: str) -> None:
 
 
 def catalogs(lake: GravitinoClient) -> None:
-    """Catalogs; this client knows none for topics."""
+    """Catalogs; this client has none for topics."""
     rel = lake.create_catalog(
         "rel", Catalog.Type.RELATIONAL, "jdbc-mysql", "tables", {"jdbc-password": "hunter2"}
     )
@@ -349,7 +349,7 @@ def models(lake: GravitinoClient) -> None:
 
 
 def stranger(url: str, lake: GravitinoClient) -> None:
-    """Somebody who is not a user of the metalake is refused; one who is sees what is granted."""
+    """Denies a user outside the metalake; a user in it sees only granted objects."""
     with refused(Exception):
         GravitinoClient(url, LAKE, auth_data_provider=provider("eve"))
     lake.add_user("eve")
@@ -361,7 +361,7 @@ def stranger(url: str, lake: GravitinoClient) -> None:
 
 
 def main(url: str, admin: str) -> None:
-    """All of it, in an order that leaves an empty server."""
+    """Runs everything, in an order that leaves an empty server."""
     metalakes(url, admin)
     lake = GravitinoClient(url, LAKE, auth_data_provider=provider(admin))
     for walk in (catalogs, schemas, tables, views, functions, filesets, models):

@@ -3,7 +3,7 @@
     python walkthrough.py http://127.0.0.1:8787 admin
 
 Run by the client's own Python against an empty server whose service admin is the second
-argument. Stops at the first answer that it does not like.
+argument. Stops at the first unexpected response.
 SOURCE: Apache Gravitino 1.1.0, access control page, Example.
 """
 
@@ -42,19 +42,19 @@ LAKE = "test"
 
 
 def provider(user: str) -> SimpleAuthProvider:
-    """Credentials of a user, as the client sends them."""
+    """Credentials of a user, in the client's form."""
     os.environ["GRAVITINO_USER"] = user
     return SimpleAuthProvider()
 
 
 def client(url: str, user: str) -> GravitinoClient:
-    """A client of the metalake for somebody who is a user of it."""
+    """A client of the metalake for one of its users."""
     return GravitinoClient(url, LAKE, auth_data_provider=provider(user))
 
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What is done inside is forbidden."""
+    """Expects that the block is forbidden."""
     try:
         yield
     except errors.ForbiddenException:
@@ -63,7 +63,7 @@ def refused() -> Iterator[None]:
 
 
 def is_closed(url: str, user: str) -> bool:
-    """Whether the metalake is closed to the user: the client loads it when it is made."""
+    """Whether the metalake is closed to the user: a new client loads it."""
     try:
         client(url, user).close()
     except errors.ForbiddenException:
@@ -72,7 +72,7 @@ def is_closed(url: str, user: str) -> bool:
 
 
 def table(catalog: Catalog, schema: str, name: str) -> NameIdentifier:
-    """Makes a schema and a table in it."""
+    """Creates a schema with a table."""
     catalog.as_schemas().create_schema(schema, "a schema", {})
     at = NameIdentifier.of(schema, name)
     columns = [Column.of("id", Types.LongType.get(), "the key")]
@@ -81,7 +81,7 @@ def table(catalog: Catalog, schema: str, name: str) -> NameIdentifier:
 
 
 def prepare(url: str, admin: str) -> tuple[GravitinoClient, GravitinoClient]:
-    """Steps 1 to 4: a metalake, its owner, and another user; clients of admin and owner."""
+    """Steps 1 to 4: a metalake, its owner, and another user; returns clients of admin and owner."""
     # 1. The service admin makes a metalake.
     setup = GravitinoAdminClient(url, auth_data_provider=provider(admin))
     assert setup.create_metalake(LAKE, "the example", {}).name() == LAKE
@@ -105,7 +105,7 @@ def prepare(url: str, admin: str) -> tuple[GravitinoClient, GravitinoClient]:
 
 
 def build(staff: GravitinoClient) -> dict[str, NameIdentifier]:
-    """Steps 7 to 12: Staff's catalogs, each with a schema and a table; the tables."""
+    """Steps 7 to 12: Staff's catalogs, each with a schema and a table; returns the tables."""
     # 7. to 9. A Hive catalog.
     hive = staff.create_catalog(
         "hive_catalog", Catalog.Type.RELATIONAL, "hive", "", {"metastore.uris": "thrift://h:9083"}
@@ -141,7 +141,7 @@ def main(url: str, admin: str) -> None:
 
     tables = build(staff)
 
-    # 13. Staff reads both, and so does Manager, who owns the metalake; nobody else does.
+    # 13. Staff may read both, and so may Manager, who owns the metalake; nobody else may.
     for user in (staff, manager):
         assert user.list_catalogs() == sorted(tables)
         for catalog, at in tables.items():

@@ -1,6 +1,6 @@
-"""The fields of the schema's roots, area by area: what each asks, and which anybody may ask for.
+"""The fields of the schema's roots, by area: the operation of each, and the fields open to all.
 
-Each module has `REFUSED`, by field, and `OPEN`: fields that show what view authorization shows.
+Each module has `REFUSED`, by field, and `OPEN`: fields that show what view authorization allows.
 """
 
 from __future__ import annotations

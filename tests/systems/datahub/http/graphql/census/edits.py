@@ -1,4 +1,4 @@
-"""Edits of what is said of entities, and of tags, domains, terms, data products and queries."""
+"""Edits of entities' metadata, and of tags, domains, terms, data products and queries."""
 
 from __future__ import annotations
 

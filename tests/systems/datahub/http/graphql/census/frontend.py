@@ -1,4 +1,4 @@
-"""What a frontend asks for: anybody may, and is shown what they may see, or changes their own."""
+"""Fields for frontends: open to everybody, limited to visible entities and one's own settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the past."""
+"""History of entities."""
 
 from __future__ import annotations
 

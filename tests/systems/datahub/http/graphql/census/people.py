@@ -1,4 +1,4 @@
-"""Invitations, new passwords, service accounts, and what users chose to be shown."""
+"""Invitations, new passwords, service accounts, and users' display settings."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ REFUSED: Final[Mapping[str, Asked]] = {
     ),
 }
 OPEN: Final = {"acceptRole", "updateCorpUserViewsSettings", "updateUserSetting"}
-"""What an invitation decides, and one's own settings."""
+"""The effect of an invitation, and one's own settings."""

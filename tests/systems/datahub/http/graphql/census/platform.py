@@ -1,4 +1,4 @@
-"""What the platform keeps of its own: posts, views, secrets, sources, properties, forms, pages."""
+"""The platform's own objects: posts, views, secrets, sources, properties, forms, pages."""
 
 from __future__ import annotations
 
@@ -323,6 +323,6 @@ REFUSED: Final[Mapping[str, Asked]] = {
 OPEN: Final = {
     *("form", "listBusinessAttributes", "listGlobalViews", "listMyViews", "listOwnershipTypes"),
     *("listPosts", "view"),
-    # Whoever the default policies let see analytics: everybody. Refused in `test_analytics`.
+    # Default policies show analytics to everybody. Denied in `test_analytics`.
     *("getAnalyticsCharts", "getHighlights", "getMetadataAnalyticsCharts", "isAnalyticsEnabled"),
 }

@@ -1,4 +1,4 @@
-"""What is noted of assets beside their pages: claims, incidents, edges, answers, documents."""
+"""Metadata of assets outside their pages: assertions, incidents, edges, answers, documents."""
 
 from __future__ import annotations
 

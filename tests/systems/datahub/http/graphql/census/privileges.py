@@ -1,4 +1,4 @@
-"""What has been granted, and why."""
+"""Granted privileges, and their reasons."""
 
 from __future__ import annotations
 

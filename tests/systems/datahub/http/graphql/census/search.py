@@ -1,4 +1,4 @@
-"""Search: anybody may ask, and is shown what they may see."""
+"""Search: open to everybody, limited to visible entities."""
 
 from __future__ import annotations
 

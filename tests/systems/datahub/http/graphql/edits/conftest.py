@@ -13,7 +13,7 @@ from tests.systems.datahub.http.graphql.edits.world import World
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shop as it is kept, to be copied."""
+    """The stored shop, to be copied."""
     folder = tmp_path_factory.mktemp("shop")
     World(folder).close()
     return folder
@@ -21,7 +21,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def world(shop: Path, tmp_path: Path) -> Iterator[World]:
-    """The shop, and nobody who may anything in it but the administrator."""
+    """The shop, in which only the administrator has permissions."""
     one = World(Path(shutil.copytree(shop, tmp_path / "shop")))
     yield one
     one.close()

@@ -1,4 +1,4 @@
-"""Each mutation, what it takes, and what is read afterwards: the table of `test_rights.py`."""
+"""Each mutation, its privileges, and the aspects afterwards: the table of `test_rights.py`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ BY_BOB = {"ownerUrn": BOB, "ownerEntityType": "CORP_USER", "ownershipTypeUrn": E
 
 
 class Row(NamedTuple):
-    """A mutation, and what it takes.
+    """A mutation and its required privileges.
 
-    `own`: privileges that together are enough on each of `on`; `near` is not, nor is EDIT_ENTITY
-    unless `edit`. `read` says what an aspect holds afterwards.
+    `own`: privileges that together suffice on each of `on`; `near` does not suffice, and
+    EDIT_ENTITY only if `edit`. `read` returns the contents of an aspect afterwards.
     """
 
     says: str

@@ -1,6 +1,6 @@
 """A small shop, edited over GraphQL and read back over REST.
 
-Nobody may anything but the administrator, until a test grants it. Every answer passes through the
+Only the administrator has permissions, until a test grants some. Every response passes through the
 server's own routes.
 """
 
@@ -85,34 +85,34 @@ class World:
         return self.wire.service.state.revision
 
     def configure(self, **options: bool) -> None:
-        """Changes what the operator configured."""
+        """Changes the operator's configuration."""
         self.wire.services = configure(self.wire.service, REALM, self.wire.services, dict(options))
 
     def without_policies(self) -> None:
-        """Nothing is decided any more."""
+        """Removes all policies."""
         self.configure(policies=False)
 
     def may(self, *privileges: str, on: str = "", by: str = "ana") -> None:
-        """From now on the user has the privileges on an entity, or everywhere."""
+        """Grants the user the privileges on an entity, or everywhere."""
         self._grants += 1
         self.wire.grant(f"{by}-{self._grants}", *privileges, to=by, **({"URN": [on]} if on else {}))
 
     def ask(self, query: str, by: str = "ana", **variables: object) -> Json:
-        """One document, and its answer."""
+        """Sends one document; returns the response."""
         body = {"query": query, "variables": variables}
         status, answer = self.wire.ask("POST", "/api/graphql", body, by)
         assert status == 200, answer
         return dict(answer)
 
     def good(self, query: str, by: str = "ana", **variables: object) -> Any:
-        """The value of the one field that a document asks for."""
+        """The value of the one field of a document."""
         answer = self.ask(query, by, **variables)
         assert "errors" not in answer, answer
         (value,) = answer["data"].values()
         return value
 
     def bad(self, query: str, by: str = "ana", **variables: object) -> int:
-        """The code of the one error that a document meets. Nothing was written."""
+        """The code of a document's only error. Checks that nothing was written."""
         before = self.revision
         (error,) = self.ask(query, by, **variables)["errors"]
         assert self.revision == before, error
@@ -120,15 +120,15 @@ class World:
         return int(error["extensions"]["code"])
 
     def mutate(self, field: str, input: Json, by: str = "ana") -> Any:
-        """A mutation that takes nothing but an input."""
+        """Runs a mutation that only has an input."""
         return self.good(_mutation(field), by, i=input)
 
     def refused(self, field: str, input: Json, by: str = "ana") -> int:
-        """The code with which such a mutation is refused."""
+        """The error code of such a mutation."""
         return self.bad(_mutation(field), by, i=input)
 
     def read(self, urn: str, aspect: str) -> Json:
-        """An aspect as the administrator reads it; empty where there is none."""
+        """An aspect as the administrator reads it; empty if there is none."""
         path = f"/aspects/{quote(urn, safe='')}?aspect={aspect}&version=0"
         status, answer = self.wire.ask("GET", path, None, ADMIN)
         if status == 404:

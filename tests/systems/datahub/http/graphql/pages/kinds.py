@@ -1,4 +1,4 @@
-"""One entity of every other type that has a page: what is written, and what of it is shown."""
+"""One entity of every other type with a page: the written aspects, and the expected page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.systems.datahub.http.graphql.wire import group, role, user
 
 
 class Kind(NamedTuple):
-    """An entity, the document of its page, what is written of it, and what is shown."""
+    """An entity, the document of its page, the written aspects, and the expected page."""
 
     document: str
     urn: str

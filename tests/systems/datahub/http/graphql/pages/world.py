@@ -1,4 +1,4 @@
-"""A dataset with everything that an entity can have, as ingestion writes it, and its page."""
+"""A dataset with every aspect that an entity can have, as ingestion writes it, and its page."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ ASPECTS: Final[dict[str, Json]] = {
         ]
     },
 }
-"""Everything that is said of the dataset."""
+"""All aspects of the dataset."""
 
 _ASSOCIATED: Final = {"tags": [{"associatedUrn": ORDERS}]}
 
@@ -358,4 +358,4 @@ PAGE: Final[Json] = {
     "aspects": [],
     "relationships": {"total": 0},
 }
-"""What the document `page_dataset` shows of it."""
+"""The result of the document `page_dataset`."""

@@ -1,4 +1,4 @@
-"""Fixtures: a server that can keep secrets, on which nobody has anything by default."""
+"""Fixtures: a server that can store secrets, without default permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests grant to people: policies, as they are stored."""
+"""Grants for tests: policies in their stored form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ID = f"urn:li:schemaField:({HIVE},id)"
 
 
 def grant(wire: Wire, name: str, *privileges: str, on: tuple[str, ...] = ()) -> None:
-    """Lets somebody do something: on the platform, or on these entities alone."""
+    """Grants a user privileges: on the platform, or only on these entities."""
     policy: Json = {
         "displayName": "x",
         "description": "",
@@ -38,5 +38,5 @@ def dataset(wire: Wire, urn: str, *columns: str) -> None:
 
 
 def input_of(type: str, field: str, selection: str = "") -> str:
-    """A mutation that takes an input."""
+    """A mutation with an input."""
     return f"mutation m($i: {type}!) {{ {field}(input: $i){selection} }}"

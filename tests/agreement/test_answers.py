@@ -1,4 +1,4 @@
-"""Random worlds: every answer of the compiled kernel is the oracle's."""
+"""Random worlds: every answer of the compiled kernel equals the oracle's."""
 
 from __future__ import annotations
 

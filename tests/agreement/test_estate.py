@@ -1,8 +1,8 @@
-"""On the sample estate every way of asking has one answer, for every user, operation and entity.
+"""On the sample estate, all ways of asking agree, for every user, operation and entity.
 
-What a check decides is what `list`, `who` and `explain` say, what AuthZEN answers over HTTP, and
-what a system's own API lets its user load and list. Every operation is asked about; of users and
-entities some of each type, and by night all.
+A check's decision must agree with `list`, `who` and `explain`, with AuthZEN over HTTP, and with the
+objects that a system's own API lets its user load and list. Every operation is tested; by day with
+some users and entities of each type, nightly with all of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ URN: Final = "urn:li:corpuser:"
 
 
 class Share(NamedTuple):
-    """How many users and entities of a type, and how often one of these is asked about why."""
+    """The number of users and entities per type, and the frequency of explanations."""
 
     users: int
     entities: int
@@ -60,7 +60,7 @@ SHARES: Final = [
 
 @pytest.fixture(scope="module")
 def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    """The demo's store, served as the demo serves it."""
+    """The demo's store, served like the demo serves it."""
     folder = tmp_path_factory.mktemp("agreed")
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder)
@@ -74,7 +74,7 @@ def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 
 class Question(NamedTuple):
-    """What a user wants to do, and what a check decided."""
+    """A request, and a check's decision."""
 
     user: Principal
     operation: str
@@ -83,7 +83,7 @@ class Question(NamedTuple):
 
 
 class Part:
-    """Some users and entities of a realm, and what checks decide of them."""
+    """Some users and entities of a realm, and the checks' decisions."""
 
     def __init__(self, state: RealmState, share: Share) -> None:
         self.state, self.share = state, share
@@ -104,14 +104,14 @@ class Part:
         return of if len(of) <= count else self.draw.sample(of, count)
 
     def questions(self) -> Iterator[tuple[str, str]]:
-        """Every operation, with every type on which it can be asked about and that is stored."""
+        """Every operation, with each stored type to which it applies."""
         for name, operation in self.state.system.model.operations.items():
             for type in self.entities:
                 if operation.rule_or_none(type) is not None:
                     yield name, type
 
     def allowed(self, operation: str, type: str) -> dict[Entity, set[Principal]]:
-        """By entity: the users whose check is allowed."""
+        """By entity: the users whose check allows."""
         return {
             entity: {user for user in self.users if self.may(user, operation, entity)}
             for entity in self.entities[type]
@@ -181,7 +181,7 @@ def test_authzen_answers_what_a_check_decides(server: AppClient, realm: str, sha
 
 
 def _nested(*kinds: str) -> Callable[[Entity], str]:
-    """The path of a thing of Gravitino, whose parents are of these kinds."""
+    """The path of a Gravitino object with parents of these kinds."""
 
     def path(entity: Entity) -> str:
         metalake, _, rest = entity.name.partition(":")
@@ -196,7 +196,7 @@ def _urn(entity: Entity) -> str:
 
 
 def _within(kind: str) -> Callable[[Entity], str]:
-    """The path of a thing in a namespace of CDAP."""
+    """The path of an object in a namespace of CDAP."""
 
     def path(entity: Entity) -> str:
         namespace, _, name = entity.name.partition(".")
@@ -230,7 +230,7 @@ LOADS: Final[Mapping[str, Mapping[tuple[str, str], Callable[[Entity], str]]]] = 
         ("stream.get", "stream"): _within("streams"),
     },
 }
-"""By operation and type: what a system's own API answers with 200 to whom it is allowed."""
+"""By operation and type: the request that a system's own API answers with 200 if it is allowed."""
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -258,7 +258,7 @@ SEARCH: Final = """query ($t: EntityType!) {
 
 
 def _lists_of_gravitino(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
-    """By operation and type: what a user is shown of the catalogs, and of what is in them."""
+    """By operation and type: the catalogs, and their contents, in a user's lists."""
     found = _named(client, "/api/metalakes", user, "metalakes")
     yield "metalake.load", "metalake", set(found)
     shown: dict[str, set[str]] = {type: set() for type in ("catalog", "schema", "table", "topic")}
@@ -283,7 +283,7 @@ def _named(client: AppClient, path: str, user: str, key: str = "identifiers") ->
 
 
 def _lists_of_datahub(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
-    """By operation and type: what a user's search finds."""
+    """By operation and type: the hits of a user's search."""
     for type in ("dataset", "chart", "dashboard", "domain", "tag", "container"):
         body = json.dumps({"query": SEARCH, "variables": {"t": type.upper()}}).encode()
         page = json_of(client.ask("POST", "/api/graphql", body, user=user))["data"]
@@ -294,7 +294,7 @@ def _lists_of_datahub(client: AppClient, user: str) -> Iterator[tuple[str, str, 
 
 
 def _lists_of_cdap(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
-    """By operation and type: what a user is shown of namespaces, and of what is in them."""
+    """By operation and type: the namespaces, and their contents, in a user's lists."""
     answer = client.ask("GET", "/v3/namespaces", user=user)
     spaces = [one["name"] for one in json.loads(answer.body)]
     yield "namespace.list.filter", "namespace", set(spaces)
@@ -323,7 +323,7 @@ def test_the_own_api_of_a_system_shows_what_list_says(
 ) -> None:
     part = Part(server.service.state.realm(realm), share)
     snapshot = part.matrix.snapshot
-    removed = Index.of(snapshot).removed  # no search finds what is deleted softly
+    removed = Index.of(snapshot).removed  # no search finds soft-deleted entities
     for user in part.users:
         for operation, type, names in SHOWN[realm](server, user.name.removeprefix(URN)):
             found = listing(part.matrix, Request(user, operation, now=0.0), type=type) - removed

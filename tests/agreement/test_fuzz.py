@@ -1,4 +1,4 @@
-"""The endless comparison finds what is planted, makes it small, and says so."""
+"""The endless comparison finds a planted fault, shrinks it, and reports it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.agreement.test_scenarios import load
 from tests.oracle.oracle import Oracle
 
 DENIED, CHANGED = 2, 13
-"""Seeds from which worlds are looked through: the first of them shows the fault."""
+"""First seeds of the searched worlds: their first world shows the fault."""
 
 
 def fault(words: str) -> control.Fault:

@@ -1,4 +1,4 @@
-"""Laws that hold whatever the world is, asked of the compiled kernel alone."""
+"""Laws that hold for every world, tested on the compiled kernel alone."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> N
         for privilege in list(world.system.model.privileges)[:6]
         for row in world.facts.entities
     ]
-    # A field that reads one kind of edge or, failing that, another takes away as well.
+    # A field that reads one kind of edge, or else another, also takes access away.
     fields = world.system.model.fields
     positive = [
         s
@@ -162,7 +162,7 @@ def test_order_and_duplicates_of_rows_mean_nothing(name: str, seed: int) -> None
             assert pages[0] == pages[1]
 
 
-# --- moments ---
+# --- times ---
 
 Ask = Callable[[Matrix, Request], object]
 
@@ -220,11 +220,11 @@ def test_a_snapshot_moves_to_the_next_interval_without_being_compiled_again() ->
             assert not list(harness.decide(harness.compiled_world(world, later, matrix=moved)))
 
 
-# --- questions that nobody should ask ---
+# --- malformed requests ---
 
 
 def strange(request: Request, rng: random.Random) -> Request:
-    """The question with something in it that does not belong there."""
+    """The request with one invalid part."""
     elsewhere = rng.choice(
         [
             NO_RESOURCE,

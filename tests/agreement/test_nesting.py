@@ -1,4 +1,4 @@
-"""Deep and circular data, stored all the same: the kernel answers as the oracle does (R-17)."""
+"""Deep and circular data in the store: the kernel answers like the oracle (R-17)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SYSTEM = harness.system("everything")
 OPEN = harness.system("everything_open")
 ANA, BOB = Principal(USER, "ana"), Principal(USER, "bob")
 CHAIN = [Entity("box", f"{n:02}") for n in range(MAX_LEVELS + 4)]
-"""Boxes in boxes; those from the 66th on lie too deep."""
+"""Boxes in boxes; those from the 66th on are too deep."""
 LOOP = [Entity("box", name) for name in ("x", "y", "z")]
 
 
@@ -78,7 +78,7 @@ def groups(count: int) -> list[Principal]:
 
 
 def nested(first: Sequence[Principal], count: int) -> Facts:
-    """Each of the first in the first of so many groups, one in another; the last may read."""
+    """`count` nested groups, with the first principals in the first one; the last may read."""
     chain = groups(count)
     rows = [MembershipRow(p, chain[0]) for p in first]
     rows += [MembershipRow(*pair) for pair in pairwise(chain)]

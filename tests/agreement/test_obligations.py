@@ -1,4 +1,4 @@
-"""Row filters and column masks of random worlds: the kernel binds whom the definition binds."""
+"""Row filters and column masks of random worlds: the kernel and the definition agree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 @cache
 def system(name: str) -> System:
-    """The system, its tables and the like with rows, its columns and the like with values."""
+    """The system, in which tables and similar types have rows, and columns have values."""
     of = harness.system(name)
     types = {
         type: replace(declared, filtered=type in WITH_ROWS, masked=type in COLUMNS)
@@ -75,7 +75,7 @@ def more(draft: WorldDraft, count: int) -> Iterator[Statement]:
 
 
 def questions(system: System, facts: Facts, draft: WorldDraft) -> list[tuple[Request, Effect]]:
-    """Some people, with all their roles or some, about all that has rows or is a column."""
+    """Requests of some people, with all or some of their roles, on entities with rows or columns."""
     types = {t.name for t in system.model.types.values() if t.filtered or t.masked}
     entities = [row.entity for row in facts.entities if row.entity.type in types]
     entities += [e for type in sorted(types) for e in _unstored(draft, type)]
@@ -92,7 +92,7 @@ def questions(system: System, facts: Facts, draft: WorldDraft) -> list[tuple[Req
 
 
 def _alike(system: System, facts: Facts) -> set[Entity]:
-    """What has rows, and the name of something else with rows that a statement lies on."""
+    """Entities with rows and the same name as another one with rows that a statement names."""
     rows = {t.name for t in system.model.types.values() if t.filtered}
     scopes = [s.scope for s in facts.statements if s.obliges]
     limited = {scope.entity for scope in scopes if isinstance(scope, On)}
@@ -136,7 +136,7 @@ def test_a_changed_world_binds_as_one_compiled_afresh(name: str, seed: int) -> N
     world, facts, draft = drawn(name, seed)
     matrix, rng = harness.compiled(world.system, facts, NOW), random.Random(seed)
     asked = questions(world.system, facts, draft)
-    for question in asked:  # what is remembered must not outlive a change
+    for question in asked:  # cache entries must not survive a change
         bound(matrix, *question)
     for number in range(6):
         made, _ = change(world.system, facts, rng.randrange(2**32))

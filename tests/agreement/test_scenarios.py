@@ -1,7 +1,7 @@
-"""Every scenario file, asked of the oracle and of the compiled kernel, and in every way.
+"""Every scenario file, evaluated by the oracle and by the compiled kernel, in every way.
 
-Besides those of the shipped systems there are a few of the made-up one: what random worlds
-once found, made small and readable.
+Besides scenarios of the shipped systems, there are some of the made-up one: disagreements that
+random worlds once found, shrunk and readable.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_the_scenario_s_world_is_answered_alike_in_every_way(path: Path) -> None
 
 
 def asked(scenario: Scenario, now: float) -> harness.CompiledWorld:
-    """The scenario's world with what its cases ask at a moment, each once."""
+    """The scenario's world with the requests of its cases at a time, without duplicates."""
     requests = [
         request_of(question(case, user))
         for case in scenario.cases

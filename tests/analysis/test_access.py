@@ -1,4 +1,4 @@
-"""What a plan says of effect is exactly what the decisions say about every operation."""
+"""The effect that a plan reports agrees exactly with the decisions about every operation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def allowed(matrix: Matrix, users: Sequence[Principal]) -> Allowed:
 
 
 def check(before: Matrix, after: Matrix) -> None:
-    """Holds what is told against the decisions."""
+    """Compares the reported effect with the decisions."""
     memberships = [matrix.snapshot.coded.memberships for matrix in (before, after)]
     stored = {one.principals[id] for one in memberships for id in one.stored}
     users = sorted(p for p in stored if p.kind == USER)

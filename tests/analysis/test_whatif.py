@@ -1,4 +1,4 @@
-"""The difference between two snapshots is exactly what the decisions say."""
+"""The difference between two snapshots agrees exactly with the decisions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Allowed = set[tuple[Principal, Entity, str]]
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
-few = a_share_of_the_examples(128)  # every user, entity and privilege is asked about
+few = a_share_of_the_examples(128)  # every user, entity and privilege is checked
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:
@@ -64,7 +64,7 @@ def allowed(snapshot: Snapshot, users: Sequence[Principal]) -> Allowed:
 
 
 def counted(found: Difference) -> Counter[tuple[str, bool, str]]:
-    """How many (user, entity) for each privilege, direction and type of entity."""
+    """The number of (user, entity) pairs for each privilege, direction and type of entity."""
     counts: Counter[tuple[str, bool, str]] = Counter()
     for row in found.rows:
         counts[row.privilege, row.gained, row.type] += row.pairs
@@ -72,7 +72,7 @@ def counted(found: Difference) -> Counter[tuple[str, bool, str]]:
 
 
 def check(before: Snapshot, after: Snapshot) -> None:
-    """Holds the difference against the decisions."""
+    """Compares the difference with the decisions."""
     users = people(before, after)
     old, new = allowed(before, users), allowed(after, users)
     found = difference(before, after)
@@ -97,7 +97,7 @@ def check(before: Snapshot, after: Snapshot) -> None:
 
 
 def somebodys(before: Snapshot, after: Snapshot) -> None:
-    """Whoever is not stored gains and loses in the rows that say so, and in no others."""
+    """Users who are not stored gain and lose only in the rows for strangers."""
     user = Principal(USER, "nobody-knows-me")
     old, new = allowed(before, [user]), allowed(after, [user])
     found = difference(before, after)
@@ -129,7 +129,7 @@ def test_other_statements_and_memberships_differ_as_the_decisions_do(name: str, 
     try:
         after = compiled(system, rewritten(world.facts, other.facts, seed))
     except WardenError:
-        return  # the other world's statements speak of what is not stored here
+        return  # the other world's statements name entities that are not stored here
     check(before, after)
     check(after, before)
     somebodys(before, after)
@@ -258,7 +258,7 @@ def test_what_differs_from_owner_to_owner_is_counted_exactly() -> None:
 
 
 def test_what_was_compared_is_kept_by_nothing_afterwards() -> None:
-    """Nor until the collector looks: a plan of each import would keep two snapshots."""
+    """Not even until garbage collection: a plan of each import would keep two snapshots."""
     before, after = (compiled(load_system("cdap"), Facts()) for _ in range(2))
     gc.disable()
     try:

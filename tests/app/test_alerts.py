@@ -1,4 +1,4 @@
-"""Rules and dashboards before Prometheus's own checker, and each alert on what it is made for."""
+"""Rules and dashboards pass Prometheus's own checker, and each alert fires on its condition."""
 
 from __future__ import annotations
 

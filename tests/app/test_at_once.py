@@ -1,4 +1,4 @@
-"""What can be answered without waiting is answered so, with the same answer; nothing else is."""
+"""Requests that need no waiting are answered at once, with the same answer; no others are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADERS = [(b"host", b"localhost"), (b"authorization", basic("ana").encode())]
 
 
 class _Inline(Stub):
-    """The stub, with an inline handler that does as it is told."""
+    """The stub, with a configurable inline handler."""
 
     def __init__(self) -> None:
         super().__init__()

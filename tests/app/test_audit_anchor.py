@@ -1,4 +1,4 @@
-"""The end of the audit trail is written down elsewhere, which tells of rows that were cut off."""
+"""The end of the audit trail is anchored elsewhere, which reveals removed rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def act(store: SqlStore) -> None:
 
 
 def looking(store: SqlStore, *sends: Send) -> tuple[Anchoring, list[str]]:
-    """An anchoring, and what failed."""
+    """An anchoring, and the list of its failures."""
     failed: list[str] = []
     return Anchoring(store, lambda: 7.0, sends, lambda error: failed.append(str(error))), failed
 
@@ -101,7 +101,7 @@ def test_an_address_that_answers_otherwise_did_not_take_it(store: SqlStore, stat
 
 
 def test_every_write_is_anchored_where_that_is_asked_for(tmp_path: Path) -> None:
-    """Told by events, not by waiting: the thread hands on what a write has just woken it for."""
+    """Waits for events, not for time: a write wakes the thread, which sends the anchor."""
     file = tmp_path / "anchors"
     given = {
         "database": f"sqlite:///{tmp_path}/store",

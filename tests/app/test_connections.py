@@ -1,4 +1,4 @@
-"""Connections are bounded, the idle ones go first, and health is answered whatever happens."""
+"""Connections are limited, idle ones are closed first, and health checks are always answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE = 32 * 1024 * 1024
 
 
 class One:
-    """A connection that notes when it is closed."""
+    """A connection that records its closing."""
 
     def __init__(self) -> None:
         self.is_closed = False
@@ -55,7 +55,7 @@ def _closed(ones: Sequence[One]) -> list[int]:
 def test_the_one_that_is_idle_longest_goes_for_a_new_one() -> None:
     connections = Connections(3, 3)
     made = _opened(connections, "a", "b", "c")
-    connections.idle(made[0])  # it was used in between
+    connections.idle(made[0])  # it was used meanwhile
     made += _opened(connections, "d")
     assert _closed(made) == [1]
     connections.busy(made[2])
@@ -115,7 +115,7 @@ def test_refused_connections_are_logged_in_sum_not_one_by_one() -> None:
 
 
 class Large(Stub):
-    """With an answer that does not fit into any buffer."""
+    """A handler with a response that fits into no buffer."""
 
     def routes(self) -> Sequence[Route]:
         return (
@@ -167,7 +167,7 @@ def _is_over(sock: socket.socket) -> bool:
 
 
 def _begin(sock: socket.socket) -> None:
-    """A request that is under way for as long as its body has not come."""
+    """Sends a request that stays in flight until its body arrives."""
     head = f"POST /stub HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('eve')}\r\n"
     sock.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{".encode())
 
@@ -182,7 +182,7 @@ def test_idle_connections_keep_nobody_out(port: int) -> None:
         for _ in range(3):
             assert _ask(port, "/stub")[0] == 200
         assert _is_over(some[0])
-        _begin(others[-1])  # what is not idle longest is good still
+        _begin(others[-1])  # connections that are not idle longest stay open
         assert _finish(others[-1]) == b"HTTP/1.1 200 OK"
     assert 'lakewarden_connections_closed_total{reason="idle"}' in metrics.page().decode()
 
@@ -208,7 +208,7 @@ def test_one_address_is_bounded_for_itself(port: int) -> None:
             assert _ask(port, "/stub", "127.0.0.4")[0] == 200
         assert _ask(port, "/stub", "127.0.0.2")[0] == 503
         assert {_finish(sock) for sock in some} == {b"HTTP/1.1 200 OK"}
-        assert _ask(port, "/stub", "127.0.0.2")[0] == 200  # idle ones of its own go
+        assert _ask(port, "/stub", "127.0.0.2")[0] == 200  # its own idle ones are closed
 
 
 def test_the_rest_of_a_body_that_nobody_reads_has_no_more_time_than_a_head(
@@ -220,7 +220,7 @@ def test_the_rest_of_a_body_that_nobody_reads_has_no_more_time_than_a_head(
         sock.sendall(f"{head}Content-Length: 99999999\r\n\r\n".encode())
         assert sock.recv(65_536).startswith(b"HTTP/1.1 413 ")
         with suppress(ConnectionError):
-            for _ in range(PATIENCE * 20):  # a byte now and then keeps it from nothing
+            for _ in range(PATIENCE * 20):  # single bytes do not extend its time
                 sock.sendall(b"x")
                 threading.Event().wait(0.05)
             pytest.fail("it is open still")
@@ -235,8 +235,8 @@ def test_who_takes_nothing_of_an_answer_is_cut_off(
             f"GET /stub/huge HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('eve')}\r\n\r\n"
         )
         sock.sendall(head.encode())
-        assert sock.recv(1) == b"H"  # the connection is counted before its answer begins
-        # What stands in buffers may come; not the whole answer.
+        assert sock.recv(1) == b"H"  # the connection is counted before the response begins
+        # Buffered bytes may arrive; not the whole response.
         while metrics.CONNECTIONS._value.get() > 0:
             threading.Event().wait(0.01)
         received = 0
@@ -246,7 +246,7 @@ def test_who_takes_nothing_of_an_answer_is_cut_off(
         assert received < LARGE
     monkeypatch.undo()
     status, _, body = _ask(port, "/stub/huge")
-    assert (status, len(body)) == (200, LARGE)  # who takes it gets it
+    assert (status, len(body)) == (200, LARGE)  # a client that reads it receives it
 
 
 LIMITS = """

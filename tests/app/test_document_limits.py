@@ -1,7 +1,7 @@
-"""What callers have kept of one entity, and of one realm, ends at a limit, in every dialect.
+"""The documents of one entity, and of one realm, are limited, in every dialect.
 
-Each answers in its own error form. One real application without a socket, over a store in a file;
-`document_bytes` and `realm_bytes` are small.
+Each responds in its own error format. One real application without a socket, over a store in a
+file; `document_bytes` and `realm_bytes` are small.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.systems.datahub.http.wire import proposal
 
 LIMIT = 4_096
 REALM_LIMIT = 8 * LIMIT
-BIG = "ü" * (LIMIT // 2)  # in UTF-8 just the limit: with what stands around it, too much
+BIG = "ü" * (LIMIT // 2)  # in UTF-8 exactly the limit: too much, with the rest of the document
 FITS = "ü" * (LIMIT // 4)
 TAG = "urn:li:tag:t"
 INGEST = "/aspects?action=ingestProposal"
@@ -51,7 +51,7 @@ def send(client: AppClient, method: str, path: str, body: object) -> Answer:
 def refused(
     client: AppClient, method: str, path: str, body: object, setting: str
 ) -> dict[str, Any]:
-    """One request that is refused for the setting, and leaves nothing; its body."""
+    """One request that is refused for the setting, and stores nothing; returns its body."""
     before = client.service.store.revision()
     answer = send(client, method, path, body)
     assert answer.status == 400, answer
@@ -99,7 +99,7 @@ def test_datahub_keeps_so_much_of_an_entity_and_so_many_aspects(client: AppClien
 
 
 def filled(client: AppClient, method: str, path: str, bodies: Iterator[tuple[str, object]]) -> str:
-    """Writes one after the other until one is refused for the realm; the path of the last."""
+    """Writes in sequence until one is refused for the realm; returns the path of the last."""
     for _ in range(REALM_LIMIT // len(FITS)):
         rest, body = next(bodies)
         answer = send(client, method, path + rest, body)

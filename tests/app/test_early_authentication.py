@@ -1,4 +1,4 @@
-"""Who sends a large body is authenticated before it is read, on a state proven to be the newest."""
+"""The sender of a large body is authenticated before the body is read, on a provably new state."""
 
 import asyncio
 from collections.abc import Iterator, MutableMapping
@@ -38,7 +38,7 @@ def elsewhere(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[OpenStore]:
-    """Another process on the same store, which the one that is asked is told of, or not."""
+    """Another process on the same store; the tested one is notified of its writes, or not."""
     opened = open_for_writing(f"sqlite:///{tmp_path}/store")
     if request.param != "shared revision":
         for service in (opened.service, app_client.service):
@@ -56,7 +56,7 @@ def _minted(service: DecisionService, realm: str = "gravitino") -> tokens.Issued
 
 
 def _status(app_client: AppClient, token: str, path: str = "/stub/large") -> tuple[int, int]:
-    """The status of the answer, and how often the body was read for it."""
+    """The status of the response, and the number of reads of the body."""
     reads: list[int] = []
     json_of: list[MutableMapping[str, Any]] = []
     sent = [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")]

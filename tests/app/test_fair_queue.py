@@ -1,4 +1,4 @@
-"""Threads are shared between callers: nobody gets them all, and what waits is bounded."""
+"""Threads are shared between callers: nobody gets them all, and the queue is limited."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ PATIENCE = 60
 
 
 class Held:
-    """Pieces of work that run until they are let go, and what ran so far."""
+    """Jobs that run until they are released, and those that ran so far."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -65,7 +65,7 @@ def test_a_caller_has_its_share_and_no_more_and_others_do_not_wait_for_it(held: 
         assert queue.waiting == 4
         held.let_go("ana")
         assert await ana == "ana"
-        assert len(held.begun) == 3  # a thread is free, and it is not eve's
+        assert len(held.begun) == 3  # a thread is free, but not for eve
         held.let_go(*(f"eve{at}" for at in range(6)))
         assert await asyncio.gather(*many) == [f"eve{at}" for at in range(6)]
         assert queue.waiting == 0

@@ -1,4 +1,4 @@
-"""What the benches time is what a request runs: every dialect decides by `Matrix.check`."""
+"""The benches measure the code that a request runs: every dialect decides by `Matrix.check`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ REQUESTS = {
 
 
 class Spy:
-    """Counts what was asked of the fast path."""
+    """Counts the calls of the fast path."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked = 0
@@ -79,7 +79,7 @@ def test_a_request_of_every_dialect_is_decided_by_it(
     assert api.ask(method, path, body, user=user).status == 200
     spy = Spy(monkeypatch)
     if dialect == "authzen":
-        # Its answers are kept by class: another subject's is decided anew.
+        # Its answers are cached by class: a request of another subject is decided again.
         body = authzen("table", TABLE, "table.load", "ben")
     assert api.ask(method, path, body, user=user).status == 200
     assert spy.asked, dialect

@@ -1,4 +1,4 @@
-"""What a server says of the times of its requests."""
+"""A server's own figures of its request times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DURATION = ("wire", "class")
 
 @pytest.fixture(autouse=True)
 def counters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters of this test alone."""
+    """Counters for this test alone."""
     registry = CollectorRegistry()
     requests = Counter("lakewarden_requests_total", "-", REQUESTS, registry=registry)
     durations = Histogram(

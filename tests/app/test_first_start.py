@@ -194,6 +194,6 @@ def test_the_switches_of_views_are_given_to_every_realm_of_datahub(
         assert (settings["view_authorization"], settings["view_open"]) == ("on", "tag")
         assert not _may(service, name, "eve", "entity.search_view", page)
         assert _may(service, name, "eve", "entity.view", Entity("tag", "urn:li:tag:a"))
-    assert not first_start(service, _settings())  # what is not said stays as it is
+    assert not first_start(service, _settings())  # unspecified settings stay unchanged
     assert first_start(service, _settings(datahub=DataHubSettings(view=False)))
     assert _may(service, "second", "eve", "entity.view", page)

@@ -19,7 +19,7 @@ from lakewarden.store.store import SqlStore
 
 
 class Cut(SqlStore):
-    """A store whose line can be cut, and whose answers can be held up."""
+    """A store whose connection can be cut, and whose responses can be delayed."""
 
     def __init__(self, store: SqlStore) -> None:
         super().__init__(store.engine)
@@ -61,7 +61,7 @@ def _service(store: Cut) -> DecisionService:
 
 
 def _write(store: SqlStore, name: str) -> int:
-    """A write of somebody else."""
+    """A write by another process."""
     service = DecisionService(store)
     service.open()
     person = PrincipalChanged(Principal("user", name), True)
@@ -104,7 +104,7 @@ def test_a_request_that_comes_during_a_question_waits_for_the_next(
         early = asyncio.create_task(freshness.state())
         while store.answers == 0:
             await asyncio.sleep(0.001)
-        # The question has its answer already; what is written now it cannot tell.
+        # The query already has its result, which cannot include a write from now on.
         written = await asyncio.to_thread(_write_held, store)
         late = asyncio.create_task(freshness.state())
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A disk that is full: told once with its cause, seen by probes, over without a restart."""
+"""A full disk: reported once with its cause, visible to probes, and resolved without a restart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEGABYTES = 6
 
 @dataclass
 class Disk:
-    """Where a store is, and how the disk below it gets full, and has space again."""
+    """The place of a store, and how to fill its disk and free space again."""
 
     folder: Path
     fill: Callable[[SqlStore], None]
@@ -34,7 +34,7 @@ class Disk:
 
 @pytest.fixture(params=["pages", "tmpfs"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """A bound on the pages of the file, which anybody can set; or a small file system."""
+    """A limit on the pages of the file, which anybody can set; or a small file system."""
     if request.param == "pages":
         yield _pages(tmp_path)
         return
@@ -55,7 +55,7 @@ def _pages(folder: Path) -> Disk:
 
     def fill(store: SqlStore) -> None:
         sa.event.listen(store.engine, "checkout", limit)
-        limits[0] = 1  # never less than there are
+        limits[0] = 1  # never less than the current number
 
     def free(_: SqlStore) -> None:
         limits[0] = 2**30
@@ -121,7 +121,7 @@ def test_a_full_disk_is_logged_once_fails_readiness_and_recovers(disk: Disk) -> 
     assert "full" in causes[0]["why"]
     assert _ready(client) == (503, "writes fail")
     assert client.ask("GET", "/readyz").headers["retry-after"] == "1"
-    assert client.ask("GET", "/stub").status == 200  # reads go on
+    assert client.ask("GET", "/stub").status == 200  # reads still work
     application._try_to_write()
     assert _ready(client) == (503, "writes fail")
     disk.free(store)

@@ -1,4 +1,4 @@
-"""Requests that nobody waits for: what reads for them stops, what writes is finished."""
+"""Requests whose caller has left: reads for them stop, writes are completed."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELEC
 
 
 class Working(Stub):
-    """Handlers that work until they are given up, and what became of them."""
+    """Handlers that work until they are cancelled, and their outcomes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def patient(tmp_path: Path) -> Iterator[tuple[AppClient, Working]]:
 
 
 class Caller:
-    """A request whose caller may leave."""
+    """A request whose caller may disconnect."""
 
     def __init__(
         self, app_client: AppClient, path: str, user: str = "eve", body: bytes = b""
@@ -154,7 +154,7 @@ def test_who_leaves_stops_what_was_computed_or_read(
         await caller.task
         await _wait(stub.ended)
         assert caller.told == []
-        # The thread and the connection are good for the next one.
+        # The thread and the connection can serve the next request.
         assert await Caller(app_client, "/stub").status() == 200
 
     app_client.loop.run_until_complete(run())
@@ -212,4 +212,4 @@ def test_one_caller_is_refused_what_others_still_get(patient: tuple[AppClient, W
         await _wait(stub.ended)
 
     app_client.loop.run_until_complete(run())
-    assert stub.outcomes == ["given up"]  # what waited was never begun
+    assert stub.outcomes == ["given up"]  # queued requests never began

@@ -1,4 +1,4 @@
-"""What a worker frees goes back to the system, whatever it freed before."""
+"""A worker's freed memory returns to the system, regardless of earlier frees."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mapped(size):
 
 print(return_freed_blocks(), *[mapped(mib << 20) for mib in (16, 2, 16, 4)])
 """
-"""Whether blocks are mapped on their own, after larger ones were freed (field 4: bytes mapped)."""
+"""Whether blocks are mapped separately after larger ones were freed (field 4: bytes mapped)."""
 
 
 def _said(**environment: str) -> list[str]:

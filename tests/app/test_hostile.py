@@ -1,8 +1,8 @@
-"""Hostile bytes at every door: never a failure, never an allow, always that door's own error body.
+"""Hostile bytes at every entrance: never a failure or an allow, always its own error body.
 
-A real application over a real store, without a socket: what is drawn arrives byte by byte as it
-is. The caller `eve` is believed and may do nothing, so whatever is allowed to her is a hole, and
-so is a revision that has risen. Source: security reference, T-51.
+A real application over a real store, without a socket: the drawn bytes arrive unchanged. The caller
+`eve` is authenticated without permissions, so any allow or any new revision is a vulnerability.
+Source: security reference, T-51.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ ROUTES: Mapping[str, list[Route]] = {
     for dialect in all_dialects()
 }
 OWN = {("POST", "/api/v1/tokens"), ("DELETE", "/api/v1/tokens/{id}")}
-"""What everybody may write: tokens of their own."""
+"""Operations that everybody may perform: their own tokens."""
 
 TABLE = "table:lk:c.s.t"
 ANSWERS: Mapping[str, type] = {"admin": dict, "gravitino": dict, "authzen": str}
 """The JSON type of an error body, by dialect."""
 
 
-# What is sent
+# Requests
 
 HOSTILE_TEXT = st.sampled_from(
     [
@@ -148,12 +148,12 @@ QUESTION: Mapping[str, Any] = {
     "member": "user:eve",
     "of": "members:lk",
 }
-"""Members that one route or another looks for, with values that it would take."""
+"""Members that a route may read, with plausible values."""
 
 
 @st.composite
 def _near(draw: st.DrawFn) -> Any:
-    """A few sound members, some of which hold something else, at any depth."""
+    """Some valid members, some of them with other values, at any depth."""
     names = draw(st.lists(st.sampled_from(sorted(QUESTION)), min_size=1, unique=True))
     found = json.loads(json.dumps({name: QUESTION[name] for name in names}))
     for _ in range(draw(st.integers(0, 3))):
@@ -182,7 +182,7 @@ SPLINTERS = st.sampled_from(
 
 @st.composite
 def _broken(draw: st.DrawFn) -> bytes:
-    """A sound body with splinters in it."""
+    """A valid body with invalid bytes in it."""
     body = json.dumps(draw(_near()), ensure_ascii=draw(st.booleans())).encode()
     for _ in range(draw(st.integers(1, 3))):
         at, cut = draw(st.integers(0, len(body))), draw(st.integers(0, 4))
@@ -217,7 +217,7 @@ SEGMENT = st.one_of(
 
 @st.composite
 def _addressed(draw: st.DrawFn, dialect: str) -> tuple[Route, bytes]:
-    """A route and a path that it could have, hostile values for its parameters."""
+    """A route and a possible path for it, with hostile values for its parameters."""
     route = draw(st.sampled_from(ROUTES[dialect]))
     words = [
         draw(SEGMENT) if word.startswith("{") else word.encode()
@@ -228,12 +228,12 @@ def _addressed(draw: st.DrawFn, dialect: str) -> tuple[Route, bytes]:
     return route, b"/" + b"/".join(words)
 
 
-# Who is asked
+# Callers
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    """A lake with a table that `zoe` alone may load."""
+    """A lake with a table that only `zoe` may load."""
     client = _lake(tmp_path_factory.mktemp("hostile"))
     yield client
     close(client)
@@ -241,7 +241,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
 
 @pytest.fixture(scope="module")
 def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    """The same, to be broken by whoever may."""
+    """The same, for tests that may break it."""
     spare = _lake(tmp_path_factory.mktemp("spare"))
     yield spare
     close(spare)
@@ -270,7 +270,7 @@ def _lake(folder: Path) -> AppClient:
 
 @pytest.fixture(scope="module")
 def eve(client: AppClient) -> str:
-    """The token of a caller who may do nothing."""
+    """The token of a caller without permissions."""
     body = json.dumps({"user": "eve", "directory": "main"}).encode()
     issued = _ask(client, "POST", b"/api/v1/tokens", body, token=ROOT)
     return str(json.loads(issued.body)["token"])
@@ -290,7 +290,7 @@ def _ask(
 
 
 def _check(answer: Answer, dialect: str, *, body: bool = True) -> Any:
-    """No failure, and an error says so in the words of its dialect; the JSON of the body."""
+    """Checks that nothing failed and that an error has its dialect's form; returns the JSON."""
     assert answer.status < 500 or answer.status == 503, answer
     json_of: Any = json.loads(answer.body) if answer.body else None
     if answer.status >= 400 and body:
@@ -304,7 +304,7 @@ def _check(answer: Answer, dialect: str, *, body: bool = True) -> Any:
     return json_of
 
 
-# What is expected
+# Expectations
 
 
 @HOSTILE
@@ -315,7 +315,7 @@ def test_no_body_gets_a_yes_out_of_authzen(
     route, path = address
     answer = _ask(client, route.method, path, body, token=eve)
     if path.startswith(b"/r/") and answer.headers["content-type"] != "application/json":
-        assert 400 <= answer.status < 500  # a path that is nobody's
+        assert 400 <= answer.status < 500  # a path outside all dialects
         return
     json_of = _check(answer, "authzen")
     if answer.status == 200:
@@ -347,7 +347,7 @@ def test_no_body_changes_anything_by_way_of_gravitino(
     json_of = _check(answer, "gravitino")
     assert client.service.state.revision == before
     if answer.status < 400 and route.path != "/api/lineage":
-        # What everybody may ask: who one is, and which metalakes one sees, which is none.
+        # Open to everybody: one's own identity, and the visible metalakes, of which there are none.
         assert route.method == "GET"
         assert len(route.path.split("/")) <= 4
         assert not json_of.get("metalakes")
@@ -379,7 +379,7 @@ def test_no_body_of_an_administrator_makes_the_server_fail(
     spare: AppClient, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
-    # What is left of a lake that is gone would answer 404 to everything.
+    # After a lake is dropped, everything would be answered with 404.
     if route.operation not in ("realm.drop", "metalake.drop"):
         dialect = "gravitino" if route in ROUTES["gravitino"] else "admin"
         _check(_ask(spare, route.method, path, body, token=ROOT), dialect)
@@ -402,7 +402,7 @@ def test_no_revision_that_is_asked_for_makes_it_fail(
     }
     revision = client.service.state.revision
     if at_least is not None and at_least.isascii() and at_least.isdigit():
-        # Waiting for a revision that is yet to come would take its time.
+        # Waiting for a future revision would take a long time.
         sent["lakewarden-at-least"] = str(min(int(at_least), revision))
     json_of = _check(_ask(client, "GET", b"/api/v1/whoami", headers=sent, token=ROOT), "admin")
     assert "user" in json_of or json_of["status"] in (400, 413)
@@ -494,5 +494,5 @@ def test_a_path_is_split_before_it_is_decoded_or_refused(raw: bytes) -> None:
 def test_no_path_makes_it_fail(client: AppClient, raw: bytes, method: str) -> None:
     answer = _ask(client, method, b"/" + raw, token=ROOT)
     assert answer.status < 500, answer
-    if raw.strip(b"/"):  # the top leads to the pages
+    if raw.strip(b"/"):  # the root leads to the pages
         assert isinstance(json.loads(answer.body), (dict, str))

@@ -1,7 +1,7 @@
 r"""Names of people as identity providers send them: `/eng/data`, `DOM\user`, `O'Hara; 50%`.
 
-One application in process, without a socket: who bears such a name comes, is found under just
-that name by every interface, may do what was granted and nothing else, and goes without a trace.
+One application in process, without a socket: a user with such a name is added, found under exactly
+that name by every interface, allowed exactly what was granted, and removed without a trace.
 Source: security reference, R-40.
 """
 
@@ -33,7 +33,7 @@ NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join).f
 
 
 class Server:
-    """The application, asked with a token."""
+    """The application, called with a token."""
 
     def __init__(self, client: AppClient) -> None:
         self._asked = client
@@ -41,7 +41,7 @@ class Server:
     def ask(
         self, method: str, path: str, body: object = None, *, token: str = ROOT
     ) -> tuple[int, Any]:
-        """One request: its status, and its body, as text where it is not JSON."""
+        """One request: its status, and its body, as text if it is not JSON."""
         sent = b"" if body is None else json.dumps(body).encode()
         headers = {"authorization": f"Bearer {token}"}
         answer: Answer = self._asked.ask(method, path, sent, headers.items(), user=None)
@@ -51,7 +51,7 @@ class Server:
         return answer.status, json.loads(text) if text and is_json else text
 
     def must(self, method: str, path: str, body: object = None, *, token: str = ROOT) -> Any:
-        """One request that succeeds."""
+        """One successful request."""
         status, found = self.ask(method, path, body, token=token)
         assert status < 300, found
         return found
@@ -163,11 +163,11 @@ def test_what_no_path_can_name_comes_by_none(server: Server, name: str) -> None:
     assert name not in _names(server, "user")
 
 
-# What each interface has to say
+# Expectations for each interface
 
 
 def _arrives(server: Server, name: str) -> str:
-    """Adds the user, by our own API, and gives the user's token."""
+    """Adds the user, by our own API, and returns the user's token."""
     server.must("PUT", f"/api/v1/directories/main/users/{_quoted(name)}")
     assert name in _names(server, "user")
     issued = server.must("POST", "/api/v1/tokens", {"user": name, "directory": "main"})
@@ -215,7 +215,7 @@ def _on_cdap(server: Server, name: str, token: str) -> None:
 
 
 def _cdap_grant(server: Server, name: str, kind: str) -> list[str]:
-    """The actions that the principal holds between a grant and its revocation."""
+    """The principal's actions between a grant and its revocation."""
     server.must("POST", f"{_CDAP}/privileges/grant", _privileges(name, kind))
     held = f"{_CDAP}/{kind.lower()}/{_quoted(name)}/privileges"
     found = [one["action"] for one in server.must("GET", held)]
@@ -269,5 +269,5 @@ def _membership(member: str, of: str) -> Json:
 
 
 def _quoted(name: str) -> str:
-    # As clients do; those that leave a step alone would have it taken out of the path.
+    # Like clients: those that send a dot segment unescaped would have it removed from the path.
     return quote(name, safe="").replace(".", "%2E")

@@ -17,7 +17,7 @@ def _status(caught: pytest.ExceptionInfo[Refused]) -> int:
 
 
 def test_headers_are_counted_to_the_byte() -> None:
-    raw = [(b"a", b"b" * 95)]  # with `: ` and the line's end 100 bytes
+    raw = [(b"a", b"b" * 95)]  # with `: ` and the line end 100 bytes
     assert http_head.read(raw, 100).headers == {"a": "b" * 95}
     with pytest.raises(Refused) as caught:
         http_head.read(raw, 99)

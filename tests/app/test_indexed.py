@@ -1,4 +1,4 @@
-"""A server that starts from an index answers as one that starts from all rows, or not at all."""
+"""A server that starts from an index answers like one that starts from all rows, or not at all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NEW = Entity("table", "lk:c.s.new")
 
 @dataclass(frozen=True)
 class Lake:
-    """A store, and an index of its realm `gravitino` from before its newest revision."""
+    """A store, and an older index of its realm `gravitino`."""
 
     url: str
     index: Path
@@ -77,7 +77,7 @@ class Lake:
             yield store
 
     def told(self, **facts: object) -> None:
-        """Says something else in the manifest of the index."""
+        """Changes facts in the manifest of the index."""
         file = self.index / MANIFEST
         data = json.loads(file.read_text("utf-8"))
         data["facts"].update(facts)
@@ -86,7 +86,7 @@ class Lake:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """A lake of some size, with something new in it since it was indexed."""
+    """A lake of some size, with new rows since it was indexed."""
     found = Lake(f"sqlite:///{tmp_path}/store.db", tmp_path / "index")
     with found.service() as service:
         first_start(service, Settings(admin="ana"))
@@ -99,7 +99,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def _facts(system: System) -> Facts:
-    """Those of the first world that nothing in it forbids to load."""
+    """The facts of the first world that can be loaded."""
     for seed in range(100):
         facts = worlds.possible(system, make(system, seed).facts)
         coded = compile(facts, system.model, system.spelling, now=NOW).coded
@@ -109,7 +109,7 @@ def _facts(system: System) -> Facts:
 
 
 def _index(service: DecisionService, out: Path) -> None:
-    """An index of the realm as it is now, with the people of its directory."""
+    """An index of the realm's current state, with the people of its directory."""
     system = service.state.realm(REALM).system
     with service.reading() as reading:
         facts = reading.facts(REALM, system)
@@ -125,7 +125,7 @@ def _index(service: DecisionService, out: Path) -> None:
 
 
 def _add(service: DecisionService, table: Entity) -> None:
-    """A lake with a table, and somebody who may do something with it."""
+    """Adds a table, and a user with a permission on it."""
     parts = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s"), table]
     above = [None, *parts]
     known = service.state.realm(REALM).matrix.snapshot.coded.is_known
@@ -154,7 +154,7 @@ def from_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compile_rows = states.from_rows
 
     def noted(*given: object) -> object:
-        seen.append(getattr(given[1], "name"))  # noqa: B009 — whatever it is given
+        seen.append(getattr(given[1], "name"))  # noqa: B009 — any argument
         return compile_rows(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(states, "from_rows", noted)
@@ -177,7 +177,7 @@ def test_the_realm_of_an_index_starts_from_it_and_is_what_the_store_says(
 
 
 def about_index(found: Preflight) -> list[str]:
-    """What is remarked about an index."""
+    """The remarks about an index."""
     return [said for said in found.remarks if "index" in said]
 
 
@@ -272,7 +272,7 @@ def test_reading_an_index_takes_no_spark(lake: Lake) -> None:
 def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake, tmp_path: Path) -> None:
     lake.told(revision=1_000)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
-    # A slow machine would have it tell what it is doing.
+    # A slow machine would make it print its progress.
     words = ["--quiet", "serve", "--port", "0", "--database", lake.url, "--index", str(lake.index)]
     log = tmp_path / "log"
     refused = Forked(words, tmp_path, log, clean)
@@ -300,7 +300,7 @@ def test_every_worker_of_a_real_server_starts_from_it(
 
 
 def _started(served: Served) -> list[object]:
-    """The realms of which a worker said so."""
+    """The realms that a worker reported."""
     lines = served.lines()
     return [line["realm"] for line in lines if line["event"] == "started from an index"]
 

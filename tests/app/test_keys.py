@@ -1,4 +1,4 @@
-"""The key that a SQLite store without a configured one gets: made once, and never taken for one."""
+"""The key of a SQLite store without a configured one: created once; an invalid file is not a key."""
 
 from __future__ import annotations
 

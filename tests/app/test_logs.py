@@ -1,6 +1,6 @@
-"""docs/logs.md has every event that the code logs, with its levels and fields.
+"""docs/logs.md documents every event that the code logs, with its levels and fields.
 
-That lines are as it says is seen wherever a test runs a server: `tests.app.serving`.
+Every test that runs a server checks its log lines against it: `tests.app.serving`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SOURCE = Path(__file__).parents[2] / "src" / "lakewarden"
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
 LOGGERS = {"log.get()", "_log", "_LOG", "logger", "LOGGER"}
 CHOSEN = {"not ready": {"warning", "error"}, "request": {"debug", "info"}}
-"""The levels of an event whose level is chosen when it is logged."""
+"""The possible levels of an event whose level is chosen at run time."""
 
 NAMED = {"LOGGED": LOGGED}
 GIVEN = {LOGGED: frozenset(Anchor._fields), "request": frozenset(SpanIds._fields)}
-"""The fields of an event that are given as a mapping."""
+"""The fields of an event that are passed as a mapping."""
 
 
 def calls() -> Iterator[tuple[Path, ast.Call, str, str]]:
-    """Every call of a logger: its method, and how the logger is written."""
+    """Every call of a logger: its method, and the logger's expression."""
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text("utf-8")
         if "log" not in text and "LOG" not in text:
@@ -71,7 +71,7 @@ def test_the_page_has_every_event_with_its_levels_and_fields() -> None:
 
 
 def test_loggers_are_reached_in_ways_that_are_looked_for() -> None:
-    """Who makes a logger in another way would be overlooked."""
+    """Loggers that are created in another way would be missed."""
     makers = ("structlog.get_logger", "logging.getLogger(__name__)", "log.get")
     uses = {
         line.strip().partition(" = ")[0]

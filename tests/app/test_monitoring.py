@@ -1,4 +1,4 @@
-"""Metrics: what a server has, what its page says, what dashboards and alerts look at."""
+"""Metrics: those of a server, of the page, and of dashboards and alerts."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ GROUPED = re.compile(r"\bby \(([^)]*)\)")
 GATEWAY = "lakewarden_gateway_calls_total"
 MONITORING = DOCS / "monitoring"
 UNWATCHED = {"lakewarden_ranger_document_made_timestamp_seconds"}
-"""Metrics for questions of one's own."""
+"""Metrics for ad-hoc queries."""
 OF_PROMETHEUS = {"job", "instance"}
-"""Labels that Prometheus adds: dashboards choose by them."""
+"""Labels that Prometheus adds; dashboards filter by them."""
 Labels = dict[str, frozenset[str]]
 Document = dict[str, Any]
 
@@ -69,7 +69,7 @@ def value(served: Served, name: str, **labels: str) -> float:
 
 
 def declared() -> Labels:
-    """The metrics of this code with their labels, as Prometheus calls them."""
+    """The metrics of this code with their labels, under Prometheus's names."""
     for module in (
         "lakewarden.app.metrics",
         "lakewarden.app.push_figures",
@@ -81,7 +81,7 @@ def declared() -> Labels:
 
 
 def of_pipeline() -> Labels:
-    """The metrics of jobs that are watched, which the server does not have."""
+    """The metrics of monitored jobs, which the server does not have."""
     return _of(JobFigures()._registry)
 
 
@@ -110,7 +110,7 @@ def groups() -> list[Document]:
 
 
 def expressions(*, server: bool = True) -> list[str]:
-    """What dashboards and alerts look at, or without `server` those of engines and jobs alone."""
+    """The expressions of dashboards and alerts; without `server`, those of engines and jobs."""
     shown = [
         one["expr"]
         for name, dashboard in dashboards().items()
@@ -140,7 +140,7 @@ def test_dashboards_have_panels_side_by_side_and_names_of_their_own() -> None:
         assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
-@pytest.mark.nightly  # the linter is built by Go
+@pytest.mark.nightly  # Go builds the linter
 @pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
 def test_grafanas_linter_has_nothing_to_say_of_the_dashboards(tmp_path: Path) -> None:
     script = DOCS.parent / "scripts/dashboard-linter.sh"
@@ -233,7 +233,7 @@ def test_a_server_shows_what_dashboards_and_alerts_look_at(trino: Trino) -> None
         assert polled.status == 200
     newest = "lakewarden_plugin_newest_documents_timestamp_seconds"
     end = time.monotonic() + 20.0
-    while not value(trino.served, newest, plugin="trino@one"):  # told every second
+    while not value(trino.served, newest, plugin="trino@one"):  # reported every second
         assert time.monotonic() < end
         time.sleep(0.1)
     shown = {
@@ -244,5 +244,5 @@ def test_a_server_shows_what_dashboards_and_alerts_look_at(trino: Trino) -> None
     watched = expressions(server=False)
     used = {name for expression in watched for name, _ in USED.findall(expression)}
     push = {name for name in used if name.startswith("lakewarden_push_")}
-    # Those of push have an address of their own.
+    # Metrics of push have their own address.
     assert used - {GATEWAY, *of_pipeline()} - push <= shown

@@ -1,4 +1,4 @@
-"""However a request arrives (in one piece or many, several at once), it is answered alike."""
+"""A request gets the same response however it arrives: in one or many pieces, or pipelined."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _head(*more: str, version: str = "1.1", length: int | None = len(BODY)) -> b
 
 
 def _answer(sock: socket.socket, received: bytes = b"") -> tuple[int, dict[str, str], bytes, bytes]:
-    """Status, headers and body of the next answer, and what came after it."""
+    """Status, headers and body of the next response, and the bytes after it."""
     while b"\r\n\r\n" not in received:
         received += _more(sock)
     head, _, rest = received.partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""One caller who asks too often waits; nobody else does, and nothing is kept for ever."""
+"""A caller with too many requests waits; no other caller does, and no state is kept forever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.app.serving import basic
 from tests.app.test_request_origin import is_of
 
 FEW = RateLimits(reads=0.003, writes=0.002, bulk=0.001, logins=0.001, burst_seconds=1_000)
-"""3, 2, 1 and 1 at once, and then one in many minutes."""
+"""3, 2, 1 and 1 at once, then one in many minutes."""
 
 EVALUATION = json.dumps(
     {
@@ -80,7 +80,7 @@ def test_callers_are_forgotten_but_not_those_who_wait(monkeypatch: pytest.Monkey
         buckets.wait(f"c{number}", 1.0)
         assert len(buckets._full_at) <= 100
     assert waits(buckets, [1.0], "waits")[0] > 0
-    # Much later everybody's bucket is full, which is the same as not to be known.
+    # Much later, every bucket is full, which equals an unknown caller.
     buckets.wait("new", 1_000.0)
     for number in range(200):
         buckets.wait(f"d{number}", 1_000.0)
@@ -121,7 +121,7 @@ def test_each_dialect_says_so_in_its_own_words(
     assert is_of(dialect, last)
     assert 1 <= int(last.headers["retry-after"]) <= 1_000
     assert _counted() > before
-    # Somebody else is answered, and so is the same caller's other kind of request.
+    # Another caller is served, and so is the same caller's other kind of request.
     assert client.ask(method, path, body, user="eve").status != 429
     assert client.ask("GET", "/api/metalakes").status != 429
 
@@ -148,7 +148,7 @@ def test_what_is_answered_at_once_is_counted_too(client: AppClient) -> None:
         once = client.application.at_once(
             "POST", b"/access/v1/evaluation", headers, EVALUATION, "127.0.0.1"
         )
-        if once is None:  # its head was not known yet
+        if once is None:  # its head was not cached yet
             raw = [(name.decode(), value.decode()) for name, value in headers]
             client.ask("POST", "/access/v1/evaluation", EVALUATION, raw, user=None)
         else:
@@ -183,8 +183,8 @@ def test_every_route_has_a_class_and_those_with_large_bodies_are_bulk() -> None:
     logins = {route.path.rpartition("/")[2] for route in routes if route.counts_as == LOGINS}
     assert logins == {
         *("logIn", "signUp", "resetNativeUserCredentials"),  # DataHub's
-        *("session", "login"),  # our own, and the form of the pages
-        *("oidc", "callback"),  # the way to an identity provider and back
+        *("session", "login"),  # our own login, and the form of the pages
+        *("oidc", "callback"),  # the redirect to an identity provider and back
     }
 
 

@@ -1,4 +1,4 @@
-"""Names and pages: a page on the web neither takes the server for its own, nor changes anything."""
+"""Host names and origins: a foreign web page can neither pose as the server nor change anything."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _opened(settings: Settings, stub: Stub) -> AppClient:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Callable[..., AppClient]]:
-    """Opens applications over one store, which are closed after the test, also where it fails."""
+    """Opens applications over one store and closes them after the test, even if it fails."""
     made: list[AppClient] = []
 
     def open_one(stub: Stub | None = None, **changed: Any) -> AppClient:
@@ -37,7 +37,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., AppClient]]:
 
 
 def _settings(folder: Path, *, wait_seconds: float = 60, **changed: object) -> Settings:
-    # A busy machine has no part in it: a store that answers late would be one that is away.
+    # A busy machine must not matter: a slow store would count as unavailable.
     limits = Limits(
         request_seconds=60, wait_seconds=wait_seconds, header_bytes=2_048, url_bytes=512
     )
@@ -52,7 +52,7 @@ def logged(logs_as_before: None) -> None:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
-    # Nothing else writes to its store; only what never comes is waited for so long.
+    # Nothing else writes to its store; only a revision that never comes is waited for so long.
     made = _opened(_settings(tmp_path_factory.mktemp("gate"), wait_seconds=0.2), Stub())
 
     def more(transaction: object) -> None:

@@ -108,7 +108,7 @@ def test_figures_of_all_workers_are_added_up(guarded: Served) -> None:
     for _ in range(40):
         guarded.ask("GET", "/api/metalakes", token=ROOT)
     end = time.monotonic() + 30
-    while _counted(guarded) < 40:  # each worker writes once a second what it counted
+    while _counted(guarded) < 40:  # each worker writes its counts once a second
         assert time.monotonic() < end
         time.sleep(0.1)
 
@@ -223,7 +223,7 @@ def test_a_token_is_good_when_it_is_made_and_not_any_more_when_it_is_revoked(
     found = made.json()
     assert isinstance(found, dict)
     text = found["token"]
-    for _ in range(10):  # whichever worker answers
+    for _ in range(10):  # any worker may respond
         assert guarded.ask("GET", "/api/metalakes", token=text).status == 200
     gone = guarded.ask("DELETE", f"/api/v1/tokens/{found['id']}?directory=main", token=ROOT)
     assert gone.status in (200, 204), gone.body
@@ -252,7 +252,7 @@ def test_workers_share_the_work(guarded: Served) -> None:
 def test_the_server_stops_on_a_signal_and_finishes_open_requests(
     tmp_path: Path, workers: str
 ) -> None:
-    """What it answered is there when it is started again."""
+    """Its confirmed write is there after a restart."""
     with server(tmp_path / "s", "--workers", workers) as served:
         connection = socket.create_connection(("127.0.0.1", served.port), timeout=10)
         body = b'{"name": "late", "comment": "", "properties": {}}'
@@ -262,7 +262,7 @@ def test_the_server_stops_on_a_signal_and_finishes_open_requests(
             "Expect: 100-continue\r\n\r\n"
         )
         connection.sendall(head.encode())
-        # It says so when it reads the body: from then on the request is under way.
+        # It sends this when it reads the body: from then on the request is in flight.
         assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body[:10])
         served.process.send_signal(signal.SIGTERM)
@@ -348,15 +348,15 @@ def _wait_alive(served: Served) -> int:
 def test_a_worker_that_dies_is_replaced_and_all_end_with_the_process_that_started_them(
     guarded: Served,
 ) -> None:
-    """The last one that asks this server: nobody is there afterwards."""
-    # It said that it listens: no worker is still reading the store.
+    """The last test that uses this server: afterwards no process is left."""
+    # It has reported its address: no worker is still reading the store.
     asked = [guarded.ask("GET", "/api/metalakes", token=ROOT) for _ in range(20)]
     assert {answer.status for answer in asked} == {200}
     found = _children(guarded.process.pid)
     assert len(found) >= 2
     for pid in found:
         os.kill(pid, signal.SIGSTOP)
-    time.sleep(1.5)  # the process that started them waits for an answer to a ping, for a minute
+    time.sleep(1.5)  # the parent process waits up to a minute for a ping's response
     for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -367,7 +367,7 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_process_that_starte
     assert {answer.status for answer in asked} == {200}
     guarded.process.kill()
     guarded.process.wait(5)
-    end = time.monotonic() + 45  # they notice within a second, and finish what is under way
+    end = time.monotonic() + 45  # they detect it within a second, and complete requests in flight
     while time.monotonic() < end:
         try:
             socket.create_connection(("127.0.0.1", guarded.port), timeout=1).close()
@@ -378,11 +378,11 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_process_that_starte
 
 
 def _children(pid: int) -> list[int]:
-    """Its worker processes: forked ones have no tracker of resources beside them."""
+    """Its worker processes, which are its only children: forked ones have no resource tracker."""
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(pid)],
         capture_output=True,
         text=True,
-        check=False,  # 1 says that there are none, as between two of them
+        check=False,  # 1 means that there are none, as between two of them
     )
     return [int(line) for line in listed.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""A server that starts: who may connect, what is answered, and when it says that it listens."""
+"""A starting server: who may connect, how it responds, and when it reports its address."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ PATIENCE = 60
 
 
 class Held(Application):
-    """An application that loads only when it is let, and whose store is away until then."""
+    """An application that loads only when permitted, with an unavailable store until then."""
 
     def __init__(self, settings: Settings, **named: object) -> None:
         super().__init__(settings, **named)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def _settings(folder: Path) -> Settings:
 def _running(
     folder: Path, sock: socket.socket, prepare: Callable[[Held], None]
 ) -> Iterator[tuple[Held, threading.Event]]:
-    """A server in a thread, and whether it said that it is ready."""
+    """A server in a thread, and whether it reported that it is ready."""
     settings, workers = _settings(folder), folder / "workers"
     workers.mkdir()
     held = Held(settings, readiness=Readiness(workers))
@@ -110,7 +110,7 @@ def test_nobody_connects_before_the_state_is_loaded(tmp_path: Path) -> None:
             socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         assert not ready.is_set()
         with pytest.raises(Unavailable, match="cannot listen"):
-            server.bind("127.0.0.1", port)  # although nobody listens yet
+            server.bind("127.0.0.1", port)  # although nobody is listening yet
         held.may_open.set()
         assert ready.wait(PATIENCE)
         ask = _asking(port)
@@ -170,7 +170,7 @@ def test_a_worker_that_starts_while_another_is_ready_answers_nothing_until_it_is
     tmp_path: Path,
 ) -> None:
     readiness = Readiness(tmp_path)
-    (tmp_path / f"ready-{os.getppid()}").touch()  # another process, which lives
+    (tmp_path / f"ready-{os.getppid()}").touch()  # another process, which is alive
     held = Held(_settings(tmp_path), readiness=readiness)
     held.is_cut = True
     held.may_open.set()
@@ -190,14 +190,14 @@ def test_a_worker_that_starts_while_another_is_ready_answers_nothing_until_it_is
     with structlog.testing.capture_logs() as told_lines:
         asyncio.run(run())
     causes = [line["why"] for line in told_lines if line["event"] == "not ready"]
-    assert causes == ["the store does not answer: connection refused"]  # not for each try
+    assert causes == ["the store does not answer: connection refused"]  # not once per attempt
     held.close()
     readiness.withdraw()
     assert readiness.count() == 1
 
 
 def test_of_dead_processes_none_is_ready(tmp_path: Path) -> None:
-    for name in ("ready-4194305", "ready-", "ready-x", "other"):  # above the highest number
+    for name in ("ready-4194305", "ready-", "ready-x", "other"):  # above the highest process id
         (tmp_path / name).touch()
     assert Readiness(tmp_path).count() == 0
     assert Readiness(tmp_path / "gone").count() == 0

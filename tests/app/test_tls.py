@@ -1,4 +1,4 @@
-"""TLS with real handshakes: the server's certificate, and callers who bring their own."""
+"""TLS with real handshakes: the server's certificate, and clients with their own certificates."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Authority:
 
 @dataclass
 class Secured:
-    """A server that serves HTTPS, and who may have signed what."""
+    """A server that serves HTTPS, and the authorities of certificates."""
 
     served: Served
     ours: Authority
@@ -182,7 +182,7 @@ def test_a_certificate_is_the_user_that_the_settings_have_for_it(secured: Secure
     assert secured.whoami(gate) == "svc-gate"
     assert secured.ask("GET", "/metrics")[0] == 401
     assert secured.ask("GET", "/metrics", certificate=trino)[0] == 403
-    # Asked again and again on one connection, which is answered at once.
+    # Repeated on one connection, where it is answered at once.
     status, told = secured.ask(
         "POST", "/r/gravitino/access/v1/evaluation", certificate=trino, body=EVALUATION, times=4
     )

@@ -1,4 +1,4 @@
-"""Traces: what a span says and does not say, and that a server without them is as before."""
+"""Traces: the contents of spans, what they must not contain, and no change without traces."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def collected() -> Iterator[Collector]:
 
 
 class _Calling(Stub):
-    """A dialect whose only handler calls somebody who is away."""
+    """A dialect whose only handler calls an unavailable service."""
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", "/called", "metalake.list", self._call),)
@@ -83,14 +83,14 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
         ENDPOINT: collected.address,
         "OTEL_SERVICE_NAME": "warden-of-tests",
         "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=tests",
-        "OTEL_BSP_SCHEDULE_DELAY": "3600000",  # what comes is what is sent at the end
+        "OTEL_BSP_SCHEDULE_DELAY": "3600000",  # only the final flush sends spans
     }
     arguments = ("--auth", "token", "--admin", "annabel", "--workers", "2", "--log-level", "debug")
     with server(tmp_path, *arguments, environment=environment, spawned=True) as served:
         made = {"name": "hidden_lake", "comment": "", "properties": {}}
         served.ask("POST", "/api/metalakes", made, token=ROOT)
         sent = {"traceparent": TRACEPARENT}
-        for _ in range(3):  # a known head is answered in another way than a new one
+        for _ in range(3):  # a known head is handled differently from a new one
             served.ask("GET", "/api/metalakes/hidden_lake", None, sent, token=ROOT)
         served.ask("GET", "/r/hidden_realm/api/metalakes/hidden_lake", token=ROOT)
         served.ask("GET", f"/nowhere/hidden_lake?token={ROOT}")
@@ -139,7 +139,7 @@ def test_requests_of_a_server_are_spans_that_name_routes_and_nobody(
 
 
 def _check_steps(requests: list[Span], steps: list[Span]) -> None:
-    """What the requests did is below them, and lies within them."""
+    """The steps of the requests are their child spans, and lie within them."""
     by_id = {span.span_id: span for span in (*requests, *steps)}
     for each in steps:
         within = by_id[each.parent_span_id]

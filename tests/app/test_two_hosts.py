@@ -1,4 +1,4 @@
-"""Servers over one PostgreSQL that share nothing else, as on several hosts."""
+"""Servers on one PostgreSQL that share nothing else, like on several hosts."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Events are posted to a webhook a bounded number of times, and no error shows its secrets."""
+"""Events are posted to a webhook with limited retries, and no error reveals its secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENT = {"event": "push.drift", "id": "lake/pg/1"}
 
 
 class Sleeps:
-    """Counts pauses instead of waiting; `stopped` at one says that the process ends."""
+    """Counts pauses instead of waiting; `stopped` at one simulates the end of the process."""
 
     def __init__(self, stopped: int = 99) -> None:
         self.pauses: list[float] = []
@@ -55,10 +55,10 @@ def test_a_webhook_that_is_busy_is_asked_again() -> None:
 
 
 def is_genuine() -> Callable[..., bool]:
-    """The function of the page by which a receiver verifies an event."""
+    """The page's function with which a receiver verifies an event."""
     (text,) = re.findall(r"```python\n(.*?)```", (DOCS / "push-down.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}
-    exec(text, names)  # noqa: S102 — it is what the page shows
+    exec(text, names)  # noqa: S102 — the page's own example
     found: Callable[..., bool] = names["is_genuine"]
     return found
 
@@ -108,7 +108,7 @@ def test_no_error_shows_a_secret(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="`http:") as refused:
         post_json(f"{url}/s3cret", b"{}", "event")
     assert "s3cret" not in str(refused.value)
-    assert len(taken) == 3  # the address with a password in it is none
+    assert len(taken) == 3  # an address with a password is rejected
 
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"two\nlines", b"\xff", None])

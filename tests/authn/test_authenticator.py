@@ -102,7 +102,7 @@ def test_a_token_is_good_where_its_maker_would_be_believed(
         found = authenticator.authenticate(credentials, state, NOW, realm=DATAHUB)
         assert isinstance(found, Actor) is expected
         if isinstance(found, Actor):
-            # What is made with it is no better than it is.
+            # A credential made with it is no stronger.
             assert found.unproven == ("simple" if mode == "simple" else unproven or "")
 
 

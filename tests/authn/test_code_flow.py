@@ -1,4 +1,4 @@
-"""Logging in to the pages at a real identity provider, and everything that can be wrong with it."""
+"""Logging in to the pages at a real identity provider, and every possible error in it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def settings(idp: Provider, **more: object) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory, idp: Provider) -> Iterator[Api]:
-    """A server for all tests: what they leave in it are sessions, rows of the trail and a right."""
+    """A server for all tests, which leave only sessions, rows of the trail and a permission."""
     with Api(tmp_path_factory.mktemp("served"), **settings(idp)) as api:
         yield api
 
 
 class Login:
-    """One browser that logs in: it keeps the cookies that it is given."""
+    """One browser that logs in: it stores the received cookies."""
 
     def __init__(self, api: Api, to: str = "/ui/ask") -> None:
         self._api = api
@@ -64,11 +64,11 @@ class Login:
 
     @property
     def question(self) -> dict[str, str]:
-        """What the provider is asked."""
+        """The request to the provider."""
         return {name: value for name, (value,) in parse_qs(urlsplit(self.url).query).items()}
 
     def come_back(self, address: str) -> Answer:
-        """The answer to the way back."""
+        """The response to the final redirect."""
         assert address.startswith(OWN + CALLBACK), address
         sent = "; ".join(f"{name}={value}" for name, value in self.cookies.items() if value)
         answer = self._api.at("GET", address.removeprefix(OWN), headers={"cookie": sent})

@@ -1,4 +1,4 @@
-"""The cookie of a session: read exactly, and from our own pages and programs only."""
+"""The session cookie: parsed strictly, and accepted only from our own pages and programs."""
 
 from __future__ import annotations
 

@@ -142,9 +142,9 @@ def test_the_administrator_is_nobody_of_the_provider_unless_that_is_said(
     authenticator = Authenticator("oidc", "admin", verifier=verifier, oidc_admins=admins)
     token = issuer.token(claims(sub="s-1", name=user)).encode()
     found = authenticator.authenticate(header.read([b"Bearer " + token]), State(), 0.0, realm=REALM)
-    # A name that begins as a URN does is nobody's, whatever is configured.
+    # A name that begins like a URN belongs to nobody, in every configuration.
     assert isinstance(found, Actor) is (believed and user == "admin")
-    # A token of ours is the administrator's all the same.
+    # Our own token still belongs to the administrator.
     root = Authenticator("oidc", "admin", "root", verifier, oidc_admins=admins)
     own = root.authenticate(header.read([b"Bearer root"]), State(), 0.0, realm=REALM)
     assert isinstance(own, Actor)

@@ -1,4 +1,4 @@
-"""The attribute-rich estate is answered as the oracle answers it, in whichever form."""
+"""The attribute-rich estate is answered like the oracle answers it, in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AuthZEN bench: what it sends is what it claims to, and a wrong answer voids it."""
+"""The AuthZEN bench: it sends the requests that it describes, and a wrong answer voids it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines that are measured side by side agree with the truth, and lies are noticed."""
+"""The engines of the benches agree with the truth, and wrong answers are detected."""
 
 from __future__ import annotations
 

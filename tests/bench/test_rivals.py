@@ -1,4 +1,4 @@
-"""The rivals: W as they get it, their answers compared, a page that shows the committed result."""
+"""The rivals: W in their format, their answers compared, a page that shows the committed result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIST = {
 
 
 def read(rows: list[dict[str, Any]]) -> Workload:
-    """The workload that the rows of the file say, by names alone."""
+    """The workload from the rows of the file, by names alone."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         kinds.setdefault(row["kind"], []).append(row)

@@ -1,4 +1,4 @@
-"""The model of what an index costs: its fit, what it reads of Spark, and its page."""
+"""The cost model of an index: its fit, its figures from Spark, and its page."""
 
 from __future__ import annotations
 

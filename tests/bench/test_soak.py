@@ -1,4 +1,4 @@
-"""The soak: its truth knows what was written, its judgement notices what is wrong or grows."""
+"""The soak: its truth records the writes, its judgement detects errors and growth."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_tally_counts_what_is_wrong_and_tells_it(tmp_path: Path) -> None:
 
 
 def _judged(growth: float = 0.0, slower: float = 1.0, wrong: int = 0) -> dict[str, Any]:
-    """Twelve windows of a worker that grows so many MiB an hour, and of a p99 that grows."""
+    """Twelve windows of a worker that grows by so many MiB per hour, and of a p99 that grows."""
     gauges = [
         {"window": n, "at_s": 300.0 * n, "workers": [{"uss": 100 + growth * n / 12}]}
         for n in range(12)

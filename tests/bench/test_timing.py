@@ -1,4 +1,4 @@
-"""Figures are taken engine by engine in rounds, and summed up by their middle."""
+"""Figures are measured engine by engine in rounds, and summarized by their median."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command for workload W prints one JSON object with every key, or says why it cannot."""
+"""The command for workload W prints one JSON object with every key, or an error with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`beaten-allow`: an ALLOW that a DENY to the same one beats everywhere."""
+"""`beaten-allow`: an ALLOW that a DENY to the same principal overrides everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`broad-grant`: one grant over everything there is."""
+"""`broad-grant`: one grant over everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`broken-obligation`: an expression that reads a column which is not there."""
+"""`broken-obligation`: an expression that reads a missing column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bypassed-deny`: a DENY beside which another privilege stays open that does the same."""
+"""`bypassed-deny`: a DENY that another privilege, still open, bypasses for the same action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dangling-principal`: somebody who is named and not stored."""
+"""`dangling-principal`: a named principal that is not stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`denied-owner`: a DENY that shuts owners out of what they own."""
+"""`denied-owner`: a DENY that excludes owners from their own entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`deprecated-privilege`: a privilege by an older name, or one that is on its way out."""
+"""`deprecated-privilege`: a privilege with an older name, or a deprecated one."""
 
 from __future__ import annotations
 

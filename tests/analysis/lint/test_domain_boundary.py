@@ -1,4 +1,4 @@
-"""`domain-boundary`: a domain as the boundary of who sees which assets."""
+"""`domain-boundary`: a domain as the boundary of the visibility of assets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`editable-criterion`: a policy whose holders may change what it selects by."""
+"""`editable-criterion`: a policy whose holders may change the fields of its criteria."""
 
 from __future__ import annotations
 

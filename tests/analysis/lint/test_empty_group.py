@@ -1,4 +1,4 @@
-"""`empty-group`: privileges that wait for the first member of a group."""
+"""`empty-group`: privileges of a group without members."""
 
 from __future__ import annotations
 

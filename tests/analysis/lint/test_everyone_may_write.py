@@ -1,4 +1,4 @@
-"""`everyone-may-write`: something that everybody may change."""
+"""`everyone-may-write`: an entity that everybody may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`expired-statement`: a statement whose time is over and that is still stored."""
+"""`expired-statement`: an expired statement that is still stored."""
 
 from __future__ import annotations
 

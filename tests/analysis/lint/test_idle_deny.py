@@ -1,4 +1,4 @@
-"""`idle-deny`: a DENY that takes nothing away from anybody."""
+"""`idle-deny`: a DENY that takes no access away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`idle-obligation`: a filter or a mask on nothing that is stored."""
+"""`idle-obligation`: a filter or a mask without any stored entity."""
 
 from __future__ import annotations
 

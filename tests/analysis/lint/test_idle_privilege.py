@@ -1,4 +1,4 @@
-"""`idle-privilege`: a privilege that no operation asks for on what it was granted on."""
+"""`idle-privilege`: a granted privilege that no operation requires on that entity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`implicit-self`: everybody may change the entity that is himself."""
+"""`implicit-self`: all users may change their own entity."""
 
 from __future__ import annotations
 

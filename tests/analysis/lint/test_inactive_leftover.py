@@ -1,4 +1,4 @@
-"""`inactive-leftover`: a statement that was switched off and kept."""
+"""`inactive-leftover`: a disabled statement that is still stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lifted-constraint`: a constraint that another grant to the same lifts."""
+"""`lifted-constraint`: a constraint that another grant to the same principal lifts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules look at: who acts as whom."""
+"""The rules' view of memberships: the principals that each user acts as."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`many-admins`: a role that administers, held by many."""
+"""`many-admins`: an administrative role with many holders."""
 
 from __future__ import annotations
 

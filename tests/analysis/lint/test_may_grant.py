@@ -1,4 +1,4 @@
-"""`may-grant`: whoever may hand out privileges may hand them out to himself."""
+"""`may-grant`: users who may grant privileges may grant them to themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`not-equals-only`: a policy that only says what it is not about."""
+"""`not-equals-only`: a policy with only negative criteria."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`outsider`: whoever holds a role and is no member of what it is about."""
+"""`outsider`: a role holder who is not a member of the role's container."""
 
 from __future__ import annotations
 

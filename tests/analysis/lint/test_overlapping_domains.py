@@ -1,4 +1,4 @@
-"""`overlapping-domains`: policies by domain that give the same twice to the same."""
+"""`overlapping-domains`: policies by domain that grant the same privileges twice."""
 
 from __future__ import annotations
 

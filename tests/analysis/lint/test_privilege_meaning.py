@@ -1,4 +1,4 @@
-"""What the linter reads from the models: ways to operations, and what follows from them."""
+"""The linter's derivations from the models: the privileges for each operation, and implications."""
 
 from __future__ import annotations
 

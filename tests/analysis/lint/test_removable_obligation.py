@@ -1,4 +1,4 @@
-"""`removable-obligation`: those it binds may take off the tag that it lies on."""
+"""`removable-obligation`: users whom it binds may remove its tag."""
 
 from __future__ import annotations
 

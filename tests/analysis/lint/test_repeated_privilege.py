@@ -1,4 +1,4 @@
-"""`repeated-privilege`: a privilege that many policies give."""
+"""`repeated-privilege`: a privilege that many policies grant."""
 
 from __future__ import annotations
 

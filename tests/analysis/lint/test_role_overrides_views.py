@@ -1,4 +1,4 @@
-"""`role-overrides-views`: a role that shows everything, where views are restricted."""
+"""`role-overrides-views`: a role that shows everything, although views are restricted."""
 
 from __future__ import annotations
 

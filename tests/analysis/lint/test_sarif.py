@@ -1,4 +1,4 @@
-"""Findings as SARIF: what readers of that format rely on."""
+"""Findings as SARIF: the parts that readers of the format rely on."""
 
 from __future__ import annotations
 

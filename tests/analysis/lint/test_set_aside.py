@@ -1,4 +1,4 @@
-"""`set-aside`: a row that was read and does not count."""
+"""`set-aside`: a row that was read but has no effect."""
 
 from __future__ import annotations
 

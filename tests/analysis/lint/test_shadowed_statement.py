@@ -1,4 +1,4 @@
-"""`shadowed-statement`: an ALLOW that opens nothing which others do not open already."""
+"""`shadowed-statement`: an ALLOW whose permissions others already grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules call useless is useless: taken away, it changes no answer in random worlds."""
+"""Statements that rules call useless are: their removal changes no answer in random worlds."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ every_world = pytest.mark.parametrize(
 )
 SIZE = Size(entities=14, users=4, groups=3, roles=3, statements=20, goals=4)
 STEP = 9
-"""Of the operations and privileges one in so many is asked about, in each world others."""
+"""One in this many operations and privileges is tested, different ones in each world."""
 
 SYSTEMS = ("gravitino", "datahub", "cdap")
 
 EVERY_ANSWER = ("duplicate-statement", "shadowed-statement", "unheld-role")
-"""Of what these find, no privilege and no operation depends."""
+"""Rules whose findings affect no privilege and no operation."""
 
 EVERY_OPERATION = {"bypassed-deny": 60, "idle-deny": 5, "unreachable-privilege": 5}
-"""Of what these find no operation depends, the bare privilege may; looked for in so many worlds
-by day, in three times as many by night."""
+"""Rules whose findings affect no operation, but perhaps the bare privilege, each with the number of
+worlds to search by day; nightly three times as many.
+"""
 
 
 def snapshot_of(system: System, facts: Facts) -> Matrix:
@@ -57,7 +58,7 @@ def answers(matrix: Matrix, names: Iterable[str], users: Iterable[Principal]) ->
 
 
 def useless(finding: Finding, facts: Facts) -> list[str]:
-    """The ids of the statements that a finding is about."""
+    """The ids of a finding's statements."""
     if finding.place.kind == "statement":
         return [finding.place.name]
     named = Principal(finding.place.kind, finding.place.name)
@@ -68,7 +69,7 @@ def check(system: System, facts: Facts, rules: list[Rule], names: list[str]) -> 
     context = of_facts(facts, system.model, system.spelling, now=NOW)
     found = lint("realm", context, rules)
     users = sorted(p for p in facts.principals if p.kind == USER)
-    # A stranger is whoever was never stored; who is asked about on behalf of nobody.
+    # A stranger is a user who was never stored, as in a `who` query for nobody.
     users.append(Principal(USER, "urn:li:corpuser:stranger"))
     before = list(answers(snapshot_of(system, facts), names, users)) if found else []
     for one in found:
@@ -80,7 +81,7 @@ def check(system: System, facts: Facts, rules: list[Rule], names: list[str]) -> 
 
 
 def single(facts: Facts, rule: str) -> Facts:
-    """The facts with one privilege in each statement, where a rule speaks of one of several."""
+    """The facts with one privilege per statement, for rules that report one of several."""
     if rule not in EVERY_OPERATION:
         return facts
     statements = [

@@ -1,4 +1,4 @@
-"""`typed-owner`: a policy for owners of a type that nobody is."""
+"""`typed-owner`: a policy for owners of a type that no owner has."""
 
 from __future__ import annotations
 

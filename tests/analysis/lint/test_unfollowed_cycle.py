@@ -1,4 +1,4 @@
-"""`unfollowed-cycle`: containers or memberships that go in a circle, or too deep."""
+"""`unfollowed-cycle`: containers or memberships that form a cycle, or are too deep."""
 
 from __future__ import annotations
 

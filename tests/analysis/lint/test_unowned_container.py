@@ -1,4 +1,4 @@
-"""`unowned-container`: a container without owner, where those beside it have one."""
+"""`unowned-container`: a container without an owner, although its siblings have one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unowned-schema`: containers without owners, where owners are who sees."""
+"""`unowned-schema`: containers without owners, although ownership determines visibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unreachable-privilege`: a privilege whose holders lack what it needs beside it."""
+"""`unreachable-privilege`: a privilege whose holders lack another required one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`unusable-principal`: a namespace that runs as somebody whom nobody may use."""
+"""`unusable-principal`: a namespace that runs as a principal whom nobody may use."""
 
 from __future__ import annotations
 

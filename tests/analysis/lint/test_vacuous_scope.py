@@ -1,4 +1,4 @@
-"""`vacuous-scope`: a statement about nothing that is stored."""
+"""`vacuous-scope`: a statement whose scope contains no stored entity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`view-by-type`: everything of a type is shown, where other policies restrict the view of it."""
+"""`view-by-type`: all entities of a type are visible, although other policies restrict that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aimed questions, and an index that answers them other than the kernel."""
+"""Targeted requests, and an index that answers them differently from the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells run their stages as commands, are kept, and are taken over when they are whole."""
+"""Cells run their stages as commands, are saved, and are reused if complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CELL = Cell(GRANTS, TINY, seed=1)
 
 @pytest.fixture(name="log")
 def _log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the fake stage tells that it ran."""
+    """The file in which the fake stage records its runs."""
     (tmp_path / "fake_stage.py").write_text(FAKE)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(agreement, "reason_not_to", lambda entities: "")

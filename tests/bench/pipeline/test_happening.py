@@ -1,4 +1,4 @@
-"""What happens to drawn worlds: a log of what is allowed, a policy that can be planned, a feed."""
+"""Events for drawn worlds: a log of permitted accesses, a policy to plan, a feed."""
 
 from __future__ import annotations
 

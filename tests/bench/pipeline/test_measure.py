@@ -1,4 +1,4 @@
-"""A command's time, its memory with all that it starts, and how it ends."""
+"""A command's time, its memory including all child processes, and its exit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_command_is_timed_and_what_it_says_is_kept() -> None:
 
 
 def _peak_once_seen(code: str, mib: float, file: Path, patch: pytest.MonkeyPatch) -> Memory:
-    """The peak of a process that waits for the file, which is there once so much was measured."""
+    """The peak of a process that waits for the file, which appears once that much was measured."""
     whole = measure.memory
 
     def memory(processes: Iterable[int]) -> Memory:
@@ -53,7 +53,7 @@ def test_memory_is_that_of_all_processes_together(
     assert alone.rss_mib > 57
     assert together.rss_mib > alone.rss_mib + 57
     assert together.pss_mib is not None
-    assert together.pss_mib > 2 * 57  # what is shared counts less the more processes there are
+    assert together.pss_mib > 2 * 57  # shared memory counts less, the more processes there are
 
 
 def test_the_family_of_a_process_are_its_children_and_theirs() -> None:

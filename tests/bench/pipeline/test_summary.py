@@ -1,4 +1,4 @@
-"""Medians, growth and goals of cells, and how they are shown."""
+"""Medians, growth and goals of cells, and their presentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawn worlds are ingested directories, and have the shapes that are promised."""
+"""Drawn worlds are ingested directories, and have the promised shapes."""
 
 from __future__ import annotations
 

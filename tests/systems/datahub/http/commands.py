@@ -66,7 +66,7 @@ def run(command: list[str], url: str, home: Path) -> str:
 
 
 def check_answered(recorder: Recorder, absent: tuple[str, ...]) -> None:
-    """No call may have failed, except reads of missing objects with a part of `absent` in the URL."""
+    """No call may have failed, except reads of missing objects with an `absent` part in the URL."""
     assert recorder.calls
     for call in recorder.calls:
         if call.status == 404 and call.method == "GET" and call.target.startswith("/aspects/"):

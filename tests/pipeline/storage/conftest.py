@@ -95,6 +95,12 @@ def hdfs_folder(hdfs_server: str, told: Callable[..., None]) -> RemotePath:
 
 
 @pytest.fixture
+def plain_hdfs_folder(hdfs_folder: RemotePath) -> RemotePath:
+    """The same, with a name that every client finds."""
+    return RemotePath(hdfs_folder.root, hdfs_folder.key.replace(" ", "_"))
+
+
+@pytest.fixture
 def google_bucket(google: GoogleStorage, told: Callable[..., None]) -> RemotePath:
     """A folder of a Google bucket for this test alone."""
     told(**of_google(google.endpoint, google.account))
@@ -126,6 +132,13 @@ CLOUDS = (
 @pytest.fixture(params=CLOUDS)
 def cloud(request: pytest.FixtureRequest) -> RemotePath:
     """A folder for this test alone, on each object store."""
+    place: RemotePath = request.getfixturevalue(request.param)
+    return place
+
+
+@pytest.fixture(params=[*CLOUDS, pytest.param("plain_hdfs_folder", marks=HDFS)])
+def tables_folder(request: pytest.FixtureRequest) -> RemotePath:
+    """A folder that nobody else has, of each server, in which every format can be."""
     place: RemotePath = request.getfixturevalue(request.param)
     return place
 

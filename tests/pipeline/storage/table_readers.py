@@ -17,7 +17,8 @@ from obstore.fsspec import FsspecStore
 from pyiceberg.catalog.sql import SqlCatalog
 
 from lakewarden.pipeline.storage.files import copy_file
-from lakewarden.pipeline.storage.remote_path import RemotePath
+from lakewarden.pipeline.storage.object_store import HDFS
+from lakewarden.pipeline.storage.remote_path import RemotePath, remote_path
 from lakewarden.pipeline.table_formats.store_file_io import StoreFileIO
 from tests.pipeline.table_formats.products import KIND, TABLES, Rows, rows_of
 
@@ -96,10 +97,24 @@ def in_duckdb(out: RemotePath) -> dict[str, Rows]:
 
 
 def by_duckdb(files: list[str]) -> Rows:
-    """The rows of files, read by DuckDB from the store."""
+    """The rows of files, as DuckDB reads them from the store.
+
+    It has no client for HDFS, so it reads copies of these.
+    """
     scheme = cast("Any", files[0].partition(":")[0])
-    store = FsspecStore(scheme, client_options={"allow_http": True})
-    with duckdb.connect() as connection:
-        connection.register_filesystem(store)
+    with TemporaryDirectory() as folder, duckdb.connect() as connection:
+        if scheme == HDFS:
+            files = [str(_copied(file, Path(folder))) for file in files]
+        else:
+            store = FsspecStore(scheme, client_options={"allow_http": True})
+            connection.register_filesystem(store)
         table: pa.Table = connection.read_parquet(files).to_arrow_table()
         return rows_of(table)
+
+
+def _copied(address: str, folder: Path) -> Path:
+    place = remote_path(address)
+    assert place is not None
+    copy = folder / place.key.replace("/", "-")
+    copy_file(place, copy)
+    return copy

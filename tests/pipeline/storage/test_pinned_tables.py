@@ -26,11 +26,11 @@ def names_in(pinned: PinnedTables) -> list[str]:
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_a_directory_is_read_back_from_its_tables(
-    kind: str, cloud: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tables_folder: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared.spare(monkeypatch)
-    catalog = catalog_file(tmp_path, cloud)
-    lake, copy = cloud / "lake", cloud / "copy"
+    catalog = catalog_file(tmp_path, tables_folder)
+    lake, copy = tables_folder / "lake", tables_folder / "copy"
 
     def run(*words: object) -> None:
         ingest = ("--quiet", "pipeline", "ingest", "--model", "gravitino")

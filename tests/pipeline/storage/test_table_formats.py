@@ -39,53 +39,53 @@ def read(format: TableFormat, folder: Path, out: RemotePath) -> dict[str, Rows]:
     return in_delta(out) if format == "delta" else in_duckdb(out)
 
 
-def test_iceberg_has_the_files_where_they_are(cloud: RemotePath, tmp_path: Path) -> None:
-    one = target("iceberg", tmp_path, cloud)
-    make(cloud, "apple", keep=1)
-    assert one.commit(cloud) == (1, TABLES)
-    assert in_iceberg(tmp_path, cloud) == in_parquet(cloud)
-    assert one.commit(cloud) == (1, ())
-    make(cloud, "pear", keep=1)
-    assert one.commit(cloud) == (2, TABLES)
-    assert in_iceberg(tmp_path, cloud) == in_parquet(cloud)
-    with catalog_of(tmp_path, cloud) as catalog:
+def test_iceberg_has_the_files_where_they_are(tables_folder: RemotePath, tmp_path: Path) -> None:
+    one = target("iceberg", tmp_path, tables_folder)
+    make(tables_folder, "apple", keep=1)
+    assert one.commit(tables_folder) == (1, TABLES)
+    assert in_iceberg(tmp_path, tables_folder) == in_parquet(tables_folder)
+    assert one.commit(tables_folder) == (1, ())
+    make(tables_folder, "pear", keep=1)
+    assert one.commit(tables_folder) == (2, TABLES)
+    assert in_iceberg(tmp_path, tables_folder) == in_parquet(tables_folder)
+    with catalog_of(tmp_path, tables_folder) as catalog:
         table = catalog.load_table(f"{KIND}.rows")
         files = [task.file.file_path for task in table.scan().plan_files()]
         assert set(table.refs()) == {"main", "version-2"}
-        assert table.properties["lakewarden.product"] == str(cloud)
-    assert sorted(files) == [f"{cloud}/versions/2/rows/part-{n}.parquet" for n in (0, 1)]
-    assert by_duckdb(files) == in_parquet(cloud)["rows"]
+        assert table.properties["lakewarden.product"] == str(tables_folder)
+    assert sorted(files) == [f"{tables_folder}/versions/2/rows/part-{n}.parquet" for n in (0, 1)]
+    assert by_duckdb(files) == in_parquet(tables_folder)["rows"]
 
 
-def test_delta_has_copies_that_the_store_makes(cloud: RemotePath, tmp_path: Path) -> None:
-    one = target("delta", tmp_path, cloud)
-    make(cloud, "apple", keep=1)
-    assert one.commit(cloud) == (1, TABLES)
-    before = in_parquet(cloud)
-    assert in_delta(cloud) == before
-    assert one.commit(cloud) == (1, ())
-    make(cloud, "pear", more=True, keep=1)
-    assert one.commit(cloud) == (2, TABLES)
-    assert in_delta(cloud) == in_parquet(cloud)
-    assert by_duckdb(delta_files(cloud, "rows")) == in_parquet(cloud)["rows"]
+def test_delta_has_copies_that_the_store_makes(tables_folder: RemotePath, tmp_path: Path) -> None:
+    one = target("delta", tmp_path, tables_folder)
+    make(tables_folder, "apple", keep=1)
+    assert one.commit(tables_folder) == (1, TABLES)
+    before = in_parquet(tables_folder)
+    assert in_delta(tables_folder) == before
+    assert one.commit(tables_folder) == (1, ())
+    make(tables_folder, "pear", more=True, keep=1)
+    assert one.commit(tables_folder) == (2, TABLES)
+    assert in_delta(tables_folder) == in_parquet(tables_folder)
+    assert by_duckdb(delta_files(tables_folder, "rows")) == in_parquet(tables_folder)["rows"]
     # Copies outlive the files that the folder of versions removed.
-    assert by_duckdb(delta_files(cloud, "rows", 0)) == before["rows"]
-    log = (cloud / "delta/rows/_delta_log/00000000000000000001.json").read_text()
+    assert by_duckdb(delta_files(tables_folder, "rows", 0)) == before["rows"]
+    log = (tables_folder / "delta/rows/_delta_log/00000000000000000001.json").read_text()
     assert '"lakewarden.version":"2"' in log
 
 
-def test_the_file_of_duckdb_is_put_whole(cloud: RemotePath, tmp_path: Path) -> None:
-    one = target("duckdb", tmp_path, cloud)
-    make(cloud, "apple")
-    assert one.commit(cloud) == (1, TABLES)
-    assert in_duckdb(cloud) == in_parquet(cloud)
-    assert one.commit(cloud) == (1, ())
-    make(cloud, "pear")
-    assert one.commit(cloud) == (2, TABLES)
-    assert in_duckdb(cloud) == in_parquet(cloud)
-    (cloud / "duckdb" / f"{KIND}.duckdb").write_bytes(b"of somebody else")
-    assert one.commit(cloud) == (2, TABLES)
-    assert in_duckdb(cloud) == in_parquet(cloud)
+def test_the_file_of_duckdb_is_put_whole(tables_folder: RemotePath, tmp_path: Path) -> None:
+    one = target("duckdb", tmp_path, tables_folder)
+    make(tables_folder, "apple")
+    assert one.commit(tables_folder) == (1, TABLES)
+    assert in_duckdb(tables_folder) == in_parquet(tables_folder)
+    assert one.commit(tables_folder) == (1, ())
+    make(tables_folder, "pear")
+    assert one.commit(tables_folder) == (2, TABLES)
+    assert in_duckdb(tables_folder) == in_parquet(tables_folder)
+    (tables_folder / "duckdb" / f"{KIND}.duckdb").write_bytes(b"of somebody else")
+    assert one.commit(tables_folder) == (2, TABLES)
+    assert in_duckdb(tables_folder) == in_parquet(tables_folder)
 
 
 @pytest.mark.by_day(1)
@@ -93,46 +93,46 @@ def test_the_file_of_duckdb_is_put_whole(cloud: RemotePath, tmp_path: Path) -> N
     ("format", "is_first"), [(format, is_first) for is_first in (False, True) for format in FORMATS]
 )
 def test_an_older_version_never_replaces_a_newer_one(
-    cloud: RemotePath,
+    tables_folder: RemotePath,
     tmp_path: Path,
     format: TableFormat,
     is_first: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = target(format, tmp_path, cloud)
-    make(cloud, "apple")
+    one = target(format, tmp_path, tables_folder)
+    make(tables_folder, "apple")
     if not is_first:
-        one.commit(cloud)
-    make(cloud, "pear")
+        one.commit(tables_folder)
+    make(tables_folder, "pear")
     check = Version.check_counts
 
     def overtaken(version: Version) -> None:
         monkeypatch.setattr(Version, "check_counts", check)
         check(version)
-        make(cloud, "plum")
-        assert one.commit(cloud) is not None
+        make(tables_folder, "plum")
+        assert one.commit(tables_folder) is not None
 
     monkeypatch.setattr(Version, "check_counts", overtaken)
     with pytest.raises((Conflict, Unavailable)):
-        one.commit(cloud)
-    assert read(format, tmp_path, cloud) == in_parquet(cloud)
-    assert one.commit(cloud) == (3, ())
+        one.commit(tables_folder)
+    assert read(format, tmp_path, tables_folder) == in_parquet(tables_folder)
+    assert one.commit(tables_folder) == (3, ())
 
 
 def test_a_version_that_counts_no_more_is_not_committed(
-    cloud: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tables_folder: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(cloud, "apple")
+    make(tables_folder, "apple")
     properties = Version.properties
 
     def overtaken(version: Version) -> dict[str, str]:
         monkeypatch.setattr(Version, "properties", properties)
-        make(cloud, "pear")
+        make(tables_folder, "pear")
         return properties(version)
 
     monkeypatch.setattr(Version, "properties", overtaken)
     with pytest.raises(Conflict, match="another process wrote"):
-        target("delta", tmp_path, cloud).commit(cloud)
+        target("delta", tmp_path, tables_folder).commit(tables_folder)
 
 
 def test_a_store_that_does_not_answer_is_told_without_its_address(
@@ -154,29 +154,29 @@ def test_a_store_that_does_not_answer_is_told_without_its_address(
     assert "127.0.0.1" not in str(failure.value)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_hdfs_has_none(format: TableFormat) -> None:
-    with pytest.raises(BadInput, match="--table-format"):
-        Target(format).commit(RemotePath("hdfs://127.0.0.1:1", "lake"))
+@pytest.mark.parametrize("name", ["lake one", "b\u00fccher"])
+def test_delta_is_not_committed_on_hdfs_where_its_client_finds_nothing(name: str) -> None:
+    with pytest.raises(BadInput, match="delta-rs finds no table below this name"):
+        Target("delta").commit(RemotePath("hdfs://127.0.0.1:1", name))
 
 
-def test_iceberg_needs_a_catalog_there(cloud: RemotePath) -> None:
+def test_iceberg_needs_a_catalog_there(tables_folder: RemotePath) -> None:
     with pytest.raises(BadInput, match="--table-catalog"):
-        Target("iceberg").commit(cloud)
+        Target("iceberg").commit(tables_folder)
 
 
 def test_nothing_holds_a_credential(
-    cloud: RemotePath, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tables_folder: RemotePath, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = b"not-to-be-shown"
     with caplog.at_level(logging.DEBUG):
         for format in FORMATS:
-            make(cloud, format)
-            target(format, tmp_path, cloud).commit(cloud)
-    objects = [stat.key for stat in cloud.store.below("")]
+            make(tables_folder, format)
+            target(format, tmp_path, tables_folder).commit(tables_folder)
+    objects = [stat.key for stat in tables_folder.store.below("")]
     assert any(key.endswith(".metadata.json") for key in objects)
     assert any("_delta_log" in key for key in objects)
-    assert [key for key in objects if secret in cloud.store.read(key)[0]] == []
+    assert [key for key in objects if secret in tables_folder.store.read(key)[0]] == []
     assert secret not in (tmp_path / "catalog.db").read_bytes()
     assert secret.decode() not in caplog.text
 

@@ -14,11 +14,13 @@ import os
 import re
 import shutil
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline.storage.cloud_store import is_plain, without_addresses
 from lakewarden.pipeline.storage.files import copy_file, modified_at, size_of
 from lakewarden.pipeline.storage.location import Location
+from lakewarden.pipeline.storage.object_store import HDFS
 from lakewarden.pipeline.storage.parquet import metadata_of
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats.library import need
@@ -34,6 +36,10 @@ LIBRARY: Final = ("deltalake", "delta")
 APPLICATION: Final = "lakewarden"
 _PATIENCE: Final = {"timeout": "30s", "max_retries": "5", "retry_timeout": "60s"}
 """How long a request to a store is retried; the client's default is minutes."""
+
+_FOUND_ON_HDFS: Final = "/=+,@~'()!$&;*"
+"""Characters of names, beside letters, digits, `_`, `.` and `-`, that its client does not encode
+on the way to HDFS."""
 
 _ARROWS: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
 
@@ -93,8 +99,18 @@ def _commit_table(name: str, version: Version) -> bool:
 
 
 def storage_options(place: Location) -> dict[str, str] | None:
-    """Options that delta-rs needs for a store in addition to the variables that it reads itself."""
+    """Options that delta-rs needs for a store in addition to the variables that it reads itself.
+
+    Raises `BadInput` for a folder of HDFS that its client does not find.
+    """
     if not isinstance(place, RemotePath):
+        return None
+    if place.root.startswith(f"{HDFS}://"):
+        if quote(place.key, safe=_FOUND_ON_HDFS) != place.key:
+            problem = (
+                "delta-rs finds no table below this name on HDFS: use letters of ASCII, digits"
+            )
+            raise BadInput(f"{problem}, `-`, `_` and `.`", where=str(place))
         return None
     return {**_PATIENCE, "allow_http": str(is_plain(place.root)).lower()}
 

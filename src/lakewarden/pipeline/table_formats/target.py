@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.storage.location import Location
-from lakewarden.pipeline.storage.object_store import HDFS
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from lakewarden.pipeline.table_formats import catalog, delta, duckdb_file
 from lakewarden.pipeline.table_formats.catalog import check_named, open_catalog, properties_of
@@ -85,7 +84,7 @@ class Target:
 
     def _check_place(self, out: Location) -> None:
         """Raises `BadInput` for a folder that cannot have tables of the format."""
-        if isinstance(out, RemotePath) and out.root.startswith(f"{HDFS}://"):
-            raise BadInput("HDFS has tables of Parquet only", where="--table-format")
         if self.format == "iceberg":
             check_named(self.catalog, out)
+        elif self.format == "delta":
+            delta.storage_options(out)

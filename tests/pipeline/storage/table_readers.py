@@ -97,7 +97,7 @@ def in_duckdb(out: RemotePath) -> dict[str, Rows]:
 
 
 def by_duckdb(files: list[str]) -> Rows:
-    """The rows of files, as DuckDB reads them from the store.
+    """The rows of files, read by DuckDB from the store.
 
     It has no client for HDFS, so it reads copies of these.
     """

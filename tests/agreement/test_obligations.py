@@ -75,7 +75,7 @@ def more(draft: WorldDraft, count: int) -> Iterator[Statement]:
 
 
 def questions(system: System, facts: Facts, draft: WorldDraft) -> list[tuple[Request, Effect]]:
-    """Requests of some people, with all or some of their roles, on entities with rows or columns."""
+    """Requests of some people, with all or some roles, on all entities with rows or columns."""
     types = {t.name for t in system.model.types.values() if t.filtered or t.masked}
     entities = [row.entity for row in facts.entities if row.entity.type in types]
     entities += [e for type in sorted(types) for e in _unstored(draft, type)]

@@ -1,4 +1,4 @@
-"""The key of a SQLite store without a configured one: created once; an invalid file is not a key."""
+"""The key of a SQLite store without a configured one: created once; a bad file is not a key."""
 
 from __future__ import annotations
 

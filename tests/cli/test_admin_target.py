@@ -1,4 +1,4 @@
-"""The administering verbs over the API of a running server, and on its database beside it."""
+"""The admin verbs over the API of a running server, and directly on its database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cli.realms import Cli, Outcome
 
 @dataclass(frozen=True)
 class Running:
-    """A server, reached over its API and through its database."""
+    """A server, accessed over its API and through its database."""
 
     cli: Cli
     address: str
@@ -111,7 +111,7 @@ def test_policy_is_exported_planned_and_applied_alike_on_both_ways(
     assert (found.code, found.err) == (0, "")
     assert "applied: revision" in found.lines[-1]
     assert _alike(running, "plan", file, *of).code == 0
-    assert _alike(running, "apply", str(plan)).code == 2  # it has been done
+    assert _alike(running, "apply", str(plan)).code == 2  # it was already applied
     running.local("plan", write(tmp_path, ""), *of, "--out", str(plan))
     shown = json.loads(running.remote("apply", str(plan), "--format", "json").out)
     exported = _alike(running, "export", *of)
@@ -132,7 +132,7 @@ valid_until = 4000000000
 
 
 def _alike(running: Running, *words: str) -> Outcome:
-    """What the verb came to, which is the same on both ways."""
+    """The verb's outcome, which is the same both ways."""
     local, remote = running.local(*words), running.remote(*words)
     assert (remote.code, remote.out, remote.err) == (local.code, local.out, local.err)
     return remote

@@ -17,7 +17,7 @@ from tests.cli.stores import Admin
 
 @pytest.fixture
 def busy(admin: Admin) -> Admin:
-    """A store in which something has happened."""
+    """A store with some events."""
     for name in ("ana", "ben", "cid"):
         admin("user", "add", name)
     return admin
@@ -131,7 +131,7 @@ def test_an_export_writes_a_part_before_it_reads_the_next(
 def test_an_export_is_of_a_span_of_time(busy: Admin) -> None:
     rows = [json.loads(line) for line in busy("audit", "export").lines]
     time = rows[2]["event"]["time"]
-    # A time is written to the microsecond, so one just before the row, and after the one before.
+    # Times are written to the microsecond: this is just before the row, and after the one before.
     at = datetime.fromtimestamp(time - 2e-6, UTC).isoformat()
     later = [row["seq"] for row in rows if row["event"]["time"] >= time]
     found = busy("audit", "export", "--since", at)

@@ -20,7 +20,7 @@ def test_what_was_backed_up_is_restored(admin: Admin, tmp_path: Path) -> None:
     assert "user  ana" in admin.cli("user", "list", "--database", other).out
     unknown = admin.cli("audit", "verify", "--database", other)
     assert (unknown.code, "unknown key" in unknown.out) == (1, True)
-    # The key is kept apart from what it seals, so the operator brings it along.
+    # The key is stored separately from the sealed data, so the operator copies it.
     shutil.copy(tmp_path / "store.db-key", tmp_path / "other.db-key")
     assert admin.cli("audit", "verify", "--database", other).code == 0
     assert "backup.create" in admin("audit", "tail").lines[-1]

@@ -1,4 +1,4 @@
-"""Every verb is guarded by declared operations of the control realm, or says why it needs none."""
+"""Every verb is guarded by declared operations of the control realm, or states why not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ GUARDED = {
     "realm drop": ("realm.drop",),
     "realm upgrade": ("realm.alter",),
 }
-"""What a verb asks of a server. On a database it is done as whoever may open the database."""
+"""A verb's operations on a server. On a database, the caller is whoever may open it."""
 
 LOCAL = {
     "demo": "makes a store of its own",
@@ -97,7 +97,7 @@ LOCAL = {
     "pipeline watch": "runs other verbs, each guarded as it is",
     "changes": "whoever may open the database owns everything in it",
 }
-"""Verbs that no server is asked for, and why nothing guards them."""
+"""Verbs without a server request, and the reason why nothing guards them."""
 
 
 def verbs() -> set[str]:

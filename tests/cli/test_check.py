@@ -1,4 +1,4 @@
-"""`lakewarden check`: the answer, the exit code, and the notes beside it."""
+"""`lakewarden check`: the answer, the exit code, and the notes."""
 
 from __future__ import annotations
 

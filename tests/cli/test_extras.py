@@ -1,4 +1,4 @@
-"""Without the libraries of an extra each verb works, or names the extra that brings them."""
+"""Without the libraries of an extra, each verb works, or names the extra that it needs."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ for words in calls:
 MISSING = r"`\w+` is not installed; run: pip install 'lakewarden\[(\w+)\]'"
 
 NEEDS_MORE = {"demo", "gateway", "iceberg-guard", "import", "load", "pipeline", "serve"}
-"""Verbs, and a group, that may do nothing without an extra."""
+"""Verbs, and a group, that may need an extra for everything."""
 
 
 def extras_in(extra: str) -> set[str]:
-    """The extra, and those that are in it."""
+    """The extra, and those that it includes."""
     found = {extra}
     for line in OPTIONAL[extra]:
         if line.startswith("lakewarden["):
@@ -59,9 +59,9 @@ def extras_in(extra: str) -> set[str]:
 def ran(
     extra: str, verbs: Sequence[Sequence[str]], calls: Sequence[Sequence[str]] = ()
 ) -> dict[tuple[str, ...], tuple[int, str, str]]:
-    """Verbs and calls where one extra is installed (none for an empty name).
+    """Verbs and calls with one installed extra (none for an empty name).
 
-    A verb has its help as output; a call its code, output and errors.
+    The output of a verb is its help; that of a call its code, output and errors.
     """
     has = extras_in(extra) if extra else set()
     blocked = [name for name, of in EXTRAS.items() if of not in has]

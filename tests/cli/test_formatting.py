@@ -1,4 +1,4 @@
-"""Statements, entities and rules as people read them."""
+"""Statements, entities and rules in readable form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden init`, and databases that are not what a verb needs."""
+"""`lakewarden init`, and databases that are not suitable for a verb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden link`, `pipeline link`, `load` of links, and questions to several realms."""
+"""`lakewarden link`, `pipeline link`, `load` of links, and questions about several realms."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ cdap = "dataset:{schema}.{table}"
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory, initialized: Path) -> Path:
-    """Two realms as directories, and in a store: `zoe` reads in CDAP what `ana` does in Gravitino.
+    """Two realms as directories and in a store: `zoe` reads in CDAP what `ana` reads in Gravitino.
 
-    To be copied.
+    Tests copy it.
     """
     folder = tmp_path_factory.mktemp("linked")
     write_gravitino(folder / "lake")
@@ -178,7 +178,7 @@ def asking(
     folders: tuple[Path, Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Any:
-    """The same linked realms, asked in each of the three places; `ask` gives JSON."""
+    """The same linked realms, queried in each of the three places; `ask` returns JSON."""
     folder = links(tmp_path / "links", [ROW])
     admin("load", str(folder))
     lake, app = folders
@@ -271,7 +271,7 @@ def test_an_option_for_one_realm_asks_one_realm_of_a_database(
         assert found.json == cli(*words, "--from", str(folders[0]), "--format", "json").json
     attribute = cli("explain", "ana", "table.load", TABLE, *stored, "--attribute", "a=b")
     assert "--attribute: unknown `a`" in attribute.err
-    # Without such an option the answer keeps the form of several realms.
+    # Without such an option, the answer keeps the form for several realms.
     assert "realms" in cli("list", "ana", "table.load", *stored).json
 
 

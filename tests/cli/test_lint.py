@@ -92,11 +92,11 @@ PLANTED: Final[dict[tuple[str, str], set[tuple[str, str]]]] = {
     ("cdap", "hugo"): {("dangling-entity", "statement:user:hugo/dataset:sales.orders_2019")},
     ("cdap", "zeno"): {("shadowed-statement", "statement:user:zeno/dataset:science.*")},
 }
-"""By realm and name in the sample's README: what is found of each planted mistake."""
+"""By realm and name in the sample's README: the findings for each planted mistake."""
 
 
 def planted() -> Iterator[tuple[str, str]]:
-    """The rows of the README's table: the realm, and the first name in each."""
+    """The rows of the README's table: the realm, and the first name in each row."""
     rows = README.read_text("utf-8").partition("## What is wrong here")[2].splitlines()
     for row in rows:
         match = re.match(r"\| (gravitino|datahub|cdap) \| [^`|]*`([^`]+)`", row)
@@ -132,7 +132,7 @@ def test_every_mistake_of_the_sample_is_found_and_nothing_else(cli: Cli, estate:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small realm in which somebody may grant, and somebody is named by himself."""
+    """A small realm with a user who may grant, and with a statement that names a user directly."""
     return write_realm(
         tmp_path / "shop",
         "cdap",
@@ -263,7 +263,7 @@ def test_a_realm_that_a_database_does_not_have_is_named(admin: Admin) -> None:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server whose realm `datahub` lets everybody edit documentation."""
+    """A server whose realm `datahub` allows everybody to edit documentation."""
     with threaded(tmp_path_factory.mktemp("served"), auth="simple") as running:
         statement = {"privileges": ["EDIT_ENTITY_DOCS"], "to": ["all-users"]}
         admin = Server(running.address, user="admin")
@@ -299,7 +299,7 @@ GIVEN: Final[dict[str, object]] = {
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """What a server would find, and an address that stands for it."""
+    """A server's findings, and an address that stands for it."""
     found: list[dict[str, object]] = []
 
     def ask(self: Server, method: str, path: str, *_: object) -> dict[str, object]:

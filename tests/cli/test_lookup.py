@@ -1,4 +1,4 @@
-"""`lakewarden lookup`, and lookup tables in policy files: planned, applied, exported, kept."""
+"""`lakewarden lookup`, and lookup tables in policy files: planned, applied, exported, retained."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_policy_files_have_lookup_tables(
     written = tomllib.loads((tmp_path / "exported.toml").read_text("utf-8"))
     assert written["lookup"]["managers"]["rows"] == [["eu", "ana"], ["us", "bo"]]
 
-    # A change of rows, then the whole file taken away: what it kept goes with it.
+    # A change of rows, then the removal of the whole file: its rows are removed with it.
     file.write_text(text.replace('"bo"', '"zoe"').replace("bo]", "zoe]"), "utf-8")
     planned = admin("plan", str(file), *OF, "--out", plan)
     assert "  ~ managers (region, manager): 2 rows" in planned.lines

@@ -1,4 +1,4 @@
-"""The command as a whole: usage, help, what goes wrong outside of any verb."""
+"""The command as a whole: usage, help, and errors outside of any verb."""
 
 from __future__ import annotations
 

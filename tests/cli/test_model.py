@@ -1,4 +1,4 @@
-"""`lakewarden model`: what is wrong with a file, its page, and a file to begin with."""
+"""`lakewarden model`: the errors of a file, its page, and a file to begin with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden operations`: what can be asked about."""
+"""`lakewarden operations`: the operations for requests."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ from lakewarden.kernel.errors import (
 
 
 class Terminal(io.StringIO):
-    """A standard output that says it is a terminal."""
+    """A standard output that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal of forty columns with colours, which is the standard output from now on."""
+    """Makes a terminal of forty columns with colours the standard output."""
     found = Terminal()
     monkeypatch.setattr("sys.stdout", found)
     monkeypatch.setenv("TERM", "xterm")

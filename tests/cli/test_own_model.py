@@ -1,4 +1,4 @@
-"""Every verb works on a realm of a model of one's own, from its file to its access review."""
+"""Every verb works on a realm of a custom model, from its file to its access review."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory, initialized: Path) -> Path:
-    """The model, the directory that the pipeline makes of the tables, and a store with its rows.
+    """The model, the directory that the pipeline ingests from tables, and a store with its rows.
 
-    To be copied.
+    Tests copy it.
     """
     folder = tmp_path_factory.mktemp("own")
     shutil.copytree(initialized, folder, dirs_exist_ok=True)
@@ -82,13 +82,13 @@ def model(furnished: Path) -> str:
 
 @pytest.fixture
 def ingested(furnished: Path, tmp_path: Path) -> str:
-    """The directory that the pipeline makes of the tables."""
+    """The directory that the pipeline ingests from the tables."""
     return str(shutil.copytree(furnished / "ingested", tmp_path / "ingested"))
 
 
 @pytest.fixture
 def stored(cli: Cli, furnished: Path, tmp_path: Path) -> Admin:
-    """A store with a realm of the model, which holds the directory's rows."""
+    """A store with a realm of the model, which contains the directory's rows."""
     for file in furnished.glob("store.db*"):
         shutil.copy(file, tmp_path)
     return Admin(cli, f"sqlite:///{tmp_path}/store.db")

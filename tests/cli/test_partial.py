@@ -1,4 +1,4 @@
-"""Who may ask in some realms only: what the command line and AuthZEN tell, and whom they name."""
+"""Callers with permission in some realms only: the answers of the command line and AuthZEN."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ALL = ("cdap", "datahub", "gravitino")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Three linked realms: `clerk` may ask in two of them, `gate` in one, `boss` everywhere.
 
-    `looker` may ask everywhere, and have nothing explained.
+    `looker` may ask everywhere, but gets no explanations.
 
-    The table and the dataset meet over DataHub alone, where `dora` may see the page.
+    The table and the dataset are linked only through DataHub, where `dora` may see the page.
     """
     folder = tmp_path_factory.mktemp("partial")
     url = f"sqlite:///{folder / 'store.db'}"
@@ -66,7 +66,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture
 def ask(cli: Cli, served: Served) -> Ask:
-    """A question on the command line, as a user; the answer as JSON."""
+    """A question on the command line, as a user; returns the answer as JSON."""
 
     def ask(user: str, *words: str, realms: Sequence[str] = ()) -> Any:
         named = [word for realm in realms for word in ("--realm", realm)] or ["--all-realms"]
@@ -87,7 +87,7 @@ QUESTIONS = {
 
 
 def realms_of(answer: Any) -> set[str]:
-    """The realms that an answer speaks of, other than as left out."""
+    """The realms in an answer, except those left out."""
     return {str(name) for name in ALL if name in json.dumps({**answer, "left_out": []})}
 
 
@@ -102,7 +102,7 @@ def test_only_realms_in_which_one_may_ask_answer_and_the_others_are_named(
     found = ask(user, *QUESTIONS[verb])
     assert found["left_out"] == hidden
     assert not realms_of(found) & set(hidden)
-    # Named or not, it is left out, and says nothing.
+    # Named or not, the realm is left out, and reveals nothing.
     assert ask(user, *QUESTIONS[verb], realms=ALL) == {**found, "left_out": hidden}
 
 

@@ -1,4 +1,4 @@
-"""`lakewarden plan`, and the files that it reads."""
+"""`lakewarden plan`, and its input files."""
 
 from __future__ import annotations
 

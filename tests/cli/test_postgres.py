@@ -1,4 +1,4 @@
-"""The administering verbs on PostgreSQL, and from it to SQLite."""
+"""The admin verbs on PostgreSQL, and a transfer from it to SQLite."""
 
 from __future__ import annotations
 

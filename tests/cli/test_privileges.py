@@ -1,4 +1,4 @@
-"""`lakewarden privileges`: what is held, and what it opens."""
+"""`lakewarden privileges`: the held privileges, and what they allow."""
 
 from __future__ import annotations
 

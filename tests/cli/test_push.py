@@ -1,4 +1,4 @@
-"""`lakewarden push`: the page of push-down is followed, against a real PostgreSQL."""
+"""`lakewarden push`: follows the page about push-down, against a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def change(*effects: Any, store: str = STORE) -> None:
 
 
 def furnish(store: str = STORE) -> None:
-    """A table that `ana` reads, and `bo` within a filter."""
+    """A table that `ana` may read, and `bo` with a filter."""
     parts = [
         Entity("metalake", "quillmere"),
         WAREHOUSE,
@@ -128,7 +128,7 @@ def run(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str
 
 
 def page() -> list[str]:
-    """The commands of the page that are about the database here."""
+    """The commands of the page that concern the database here."""
     return [one for one in blocks(DOCS / "push-down.md") if "host/" not in one]
 
 
@@ -158,7 +158,7 @@ def test_the_page_is_followed(target: Any, capsys: pytest.CaptureFixture[str]) -
 
 
 def mark(target: Any) -> str:
-    """The comment that all roles of ours have, which has the id of the store."""
+    """The comment on all our roles, which contains the id of the store."""
     ((found,),) = target.execute(
         "SELECT DISTINCT shobj_description(oid, 'pg_authid') FROM pg_roles"
         " WHERE starts_with(rolname, 'lw_pg_')"
@@ -167,7 +167,7 @@ def mark(target: Any) -> str:
 
 
 def seen(target: Any, user: str) -> list[int]:
-    """What somebody reads of the table, connected as themselves."""
+    """The rows of the table that a user reads, with the user's own connection."""
     parameters = {**target.info.get_parameters(), "user": user}
     with psycopg.connect(**parameters) as own:
         return [amount for (amount,) in own.execute("SELECT amount FROM sales.orders ORDER BY 1")]
@@ -178,7 +178,7 @@ GoOn = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the store of the page before its target is added; to be copied."""
+    """A folder with the page's store before its target is added; tests copy it."""
     folder = tmp_path_factory.mktemp("furnished")
     with chdir(folder), redirect_stdout(StringIO()):
         assert main(["init", "--database", STORE]) == 0
@@ -280,7 +280,7 @@ def test_an_account_that_may_act_as_the_store_account_is_warned_about(
     postgres_url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the addresses say: the server is known by its own identifier."""
+    """Regardless of the addresses: the server is identified by its own identifier."""
     assert "own store" not in pushed("doctor pg")[1]
     with fresh_database(postgres_url, stores=True) as url, open_store(url) as store:
         own = store.account()
@@ -358,12 +358,12 @@ def test_grants_of_others_are_adopted_and_then_revoked(
     assert may(target, "ana", "DELETE", "REFERENCES") == [True, True]
     left = [line for line in pushed("drift pg")[1].splitlines() if line.startswith("of others")]
     named = [line.split(",")[0] for line in left if " to bo" in line or " to loaders" in line]
-    assert named == ["of others: TRUNCATE on sales.orders to bo"]  # his filter does not limit it
+    assert named == ["of others: TRUNCATE on sales.orders to bo"]  # his filter does not restrict it
     target.execute("DROP OWNED BY loaders; DROP ROLE loaders")
 
 
 def everything(target: Any) -> list[Any]:
-    """What everybody holds on the table and the schema."""
+    """Everybody's rights on the table and the schema."""
     rows: list[Any] = target.execute(
         "SELECT relacl::text, nspacl::text FROM pg_class c JOIN pg_namespace n"
         " ON n.oid = relnamespace WHERE c.oid = 'sales.orders'::regclass"
@@ -390,7 +390,7 @@ def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> N
     with opened_service(STORE) as service, service.reading() as reading:
         events = [json.loads(row.body) for row in reading.audit(0, 1_000)]
         rows = [one["details"] for one in events if one["operation"] == "push.drift"]
-        # The first watch found what everybody has of the schema `public`.
+        # The first watch found everybody's rights on the schema `public`.
         assert [row["denied"] for row in rows] == [1, 0, 1]
         (note,) = drift_notes(reading, ("lake",)).values()
     assert note.counts["denied"] == 1
@@ -447,7 +447,7 @@ def test_a_server_watches_as_it_does_and_one_of_its_processes(target: Any, pushe
 
 
 def watcher(service: DecisionService) -> PushWatcher:
-    """What a process of the server watches by."""
+    """The watcher of a server process."""
 
     def failed(error: Exception) -> None:
         raise error
@@ -458,7 +458,7 @@ def watcher(service: DecisionService) -> PushWatcher:
 def pushing(
     service: DecisionService, connect: Connect = connect_target, actor: Actor | None = None
 ) -> Pushing:
-    """The use cases in the name of the actor, by default of whoever can open the store."""
+    """The use cases for the actor, by default the operator, who can open the store."""
     actor = actor or operator(service)
     return Pushing(service, actor, partial(service.write, actor), Keys(keys_of(STORE)), connect)
 
@@ -474,7 +474,7 @@ def noted_counts(**counts: int) -> dict[str, int]:
 
 
 def test_what_a_locked_target_answers(target: Any, pushed: GoOn) -> None:
-    """Whoever may log in to the database can have the lock."""
+    """Every account that may log in to the database can take the lock."""
     change(StatementRemoved("reads"))
     assert pushed("plan pg --out push.json")[0] == 1
     why = "another push to the target `pg` is under way"
@@ -498,7 +498,7 @@ def test_what_a_locked_target_answers(target: Any, pushed: GoOn) -> None:
 
 
 def doing(act: Callable[[], None], *, when: str) -> Connect:
-    """Something is done once: before a target is `locked`, or while it is `looked` at."""
+    """Performs an act once: before a target is `locked`, or while it is `looked` at."""
     acts = [act]
 
     @contextmanager
@@ -522,7 +522,7 @@ def doing(act: Callable[[], None], *, when: str) -> Connect:
 
 
 def push(service: DecisionService) -> None:
-    """Pushes what there is to push."""
+    """Pushes all pending changes."""
     by_hand = pushing(service)
     made: Any = by_hand.plan("lake", "pg")
     assert not isinstance(by_hand.apply("lake", "pg", made.digest), Denied)

@@ -1,4 +1,4 @@
-"""`lakewarden push` to a real MariaDB: a push that stops halfway goes on with its plan."""
+"""`lakewarden push` to a real MariaDB: a push that stops halfway resumes with its plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RIGHTS = (
 def server(
     mariadb_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Connection]:
-    """A server with a table, two users, and an account that may push but for default roles."""
+    """A server with a table, two users, and an account that may push, except for default roles."""
     monkeypatch.chdir(tmp_path)
     url = sa.make_url(mariadb_url).set(drivername="mariadb", username="pusher", password="s3cret")
     monkeypatch.setenv("LAKEWARDEN_TARGET_URL", url.render_as_string(hide_password=False))
@@ -45,7 +45,7 @@ def server(
 
 
 def seen(server: Connection, user: str) -> list[int]:
-    """What somebody reads of the table, connected as themselves; nothing where they may not."""
+    """The rows of the table that a user reads, with the user's own connection; empty if denied."""
     url = f"mariadb://{server.host}:{server.port}"
     with connection_of(url, user, "") as own:
         try:

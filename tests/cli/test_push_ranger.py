@@ -1,4 +1,4 @@
-"""`lakewarden push` to a Ranger admin, by the command line: journal, drift and errors."""
+"""`lakewarden push` to a Ranger admin, from the command line: journal, drift and errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ANA = Principal(USER, "ana")
 
 
 def furnish() -> None:
-    """A table that `ana` reads."""
+    """A table that `ana` may read."""
     parts = [
         Entity("metalake", "quillmere"), WAREHOUSE, Entity("schema", "quillmere:warehouse.sales"),
         ORDERS,
@@ -105,7 +105,7 @@ def test_a_ranger_is_told_from_the_command_line(
     capsys.readouterr()
     assert run("push", "plan", "rg") == 3
     assert "Ranger cannot be reached" in capsys.readouterr().err
-    assert run("realm", "drop", "lake", "--yes") == 0  # it holds nothing any more
+    assert run("realm", "drop", "lake", "--yes") == 0  # it is empty now
 
 
 def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
@@ -150,7 +150,7 @@ def test_a_watch_posts_an_event_of_drift_until_it_is_accepted(
 
 
 def _signed(capsys: pytest.CaptureFixture[str]) -> str:
-    """The secret by which events are signed from now on; it is printed, and nowhere else."""
+    """The secret for signing events from now on; it is printed once and nowhere else."""
     capsys.readouterr()
     assert run("push", "target", "sign", "rg") == 0
     secret = capsys.readouterr().out.strip()
@@ -162,7 +162,7 @@ def _signed(capsys: pytest.CaptureFixture[str]) -> str:
 def test_nothing_is_noted_of_a_target_that_was_removed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look and an event take a while."""
+    """A check and an event take some time."""
     monkeypatch.chdir(tmp_path)
     assert run("init") == 0
     assert run("realm", "create", "lake", "--model", "gravitino", "--setting", "trino=on") == 0
@@ -178,7 +178,7 @@ def test_nothing_is_noted_of_a_target_that_was_removed_meanwhile(
 
 
 def _taken_over(ranger: Ranger, capsys: pytest.CaptureFixture[str]) -> None:
-    """What `ana` has by somebody else's policy and by ours goes with `--adopt`."""
+    """`--adopt` deletes a policy of others with the same grant as ours."""
     assert run("push", "plan", "rg", "--out", "push.json") == 1
     assert run("push", "apply", "push.json") == 1
     resources = {"catalog": "warehouse", "schema": "sales", "table": "orders", "column": "*"}
@@ -194,7 +194,7 @@ def _taken_over(ranger: Ranger, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run("push", "drift", "rg", "--adopt", "adopted.toml") == 1
     assert "user ana by by hand" in capsys.readouterr().out
-    assert Path("adopted.toml").read_text() == 'realm = "lake"\n'  # the realm gives it already
+    assert Path("adopted.toml").read_text() == 'realm = "lake"\n'  # the realm already grants it
     assert run("push", "adopt", "rg") == 0
     assert run("push", "plan", "rg", "--adopt", "--out", "push.json") == 1
     assert "delete policy of others: 1" in capsys.readouterr().out

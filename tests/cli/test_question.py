@@ -1,4 +1,4 @@
-"""How a question is written, and what is refused: exit code 2 and one line that names the word."""
+"""The syntax of questions, and errors: exit code 2 and one line that names the word."""
 
 from __future__ import annotations
 

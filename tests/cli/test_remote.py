@@ -37,7 +37,7 @@ ROOT = "root-token-of-this-test-5Vq8Zt2LxW"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, folders: Mapping[str, Path]) -> Iterator[str]:
-    """A server whose realm `lake` holds what the directory `gravitino` holds."""
+    """A server whose realm `lake` has the contents of the directory `gravitino`."""
     folder = tmp_path_factory.mktemp("server")
     url = f"sqlite:///{folder}/store"
     loaded = read_directory(folders["gravitino"])
@@ -94,7 +94,7 @@ def test_a_server_answers_as_a_directory_does(
 
 
 def plain(text: str) -> object:
-    """The answer without what differs by nature: the revision, and what is only a page's."""
+    """The answer without necessary differences: the revision, and the paging fields."""
     try:
         read = json.loads(text)
     except ValueError:
@@ -172,7 +172,7 @@ def test_what_is_no_address_is_refused(cli: Cli, address: str) -> None:
 
 
 class Page(BaseHTTPRequestHandler):
-    """Answers everything with a page."""
+    """Answers everything with an HTML page."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -180,7 +180,7 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(b"<html>")
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def test_what_is_no_lakewarden_server_could_not_be_asked() -> None:

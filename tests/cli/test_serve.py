@@ -16,7 +16,7 @@ Refused = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refused:
-    """The exit code and the complaint of a server whose settings are refused."""
+    """The exit code and the error message of a server with invalid settings."""
 
     def bind(host: str, port: int) -> NoReturn:
         raise AssertionError(f"it would listen on {host}:{port}")
@@ -33,7 +33,7 @@ def refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refuse
     return serve
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104 — refused
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104 — must be refused
 def test_simple_authentication_is_refused_on_an_address_that_others_reach(
     refused: Refused, tmp_path: Path, host: str
 ) -> None:
@@ -91,12 +91,12 @@ def test_a_port_that_is_taken_is_a_3(
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with settings of every origin, and without protection."""
+    """A server with settings from every source, and without protection."""
     folder = tmp_path_factory.mktemp("configured")
     file = folder / "lakewarden.toml"
     file.write_text('admin = "fay"\n[gravitino]\nversion = "1.2.0"\n')
     environment = {"LAKEWARDEN_ADMIN": "eve", "LAKEWARDEN_ROOT_TOKEN": ROOT}
-    insecure = ("--host", "0.0.0.0", "--insecure")  # noqa: S104 — to be warned of
+    insecure = ("--host", "0.0.0.0", "--insecure")  # noqa: S104 — to provoke a warning
     words = ("--config", str(file), "--admin", "cleo", *insecure)
     with server(folder / "s", *words, environment=environment) as served:
         yield served

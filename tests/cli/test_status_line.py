@@ -1,4 +1,4 @@
-"""What a verb is doing is told where it takes long, and nothing with `--quiet`."""
+"""A slow verb reports its progress, but not with `--quiet`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
 
 
 class Terminal(io.StringIO):
-    """Stands for a terminal."""
+    """Simulates a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -79,7 +79,7 @@ def test_a_terminal_gets_a_bar_with_the_stage(terminal: Terminal) -> None:
     for said in ("plan [x]", "open", "compare", "━"):
         assert said in text
     assert COLOUR.search(text)
-    assert text.rstrip().endswith("\x1b[2K")  # the bar is gone in the end
+    assert text.rstrip().endswith("\x1b[2K")  # the bar is removed in the end
 
 
 def test_a_bar_comes_when_it_takes_long_and_goes_with_the_work(
@@ -96,10 +96,10 @@ def test_a_bar_comes_when_it_takes_long_and_goes_with_the_work(
         begin("compare")
         assert terminal.getvalue() == ""
         (timer,) = waiting
-        timer.function()  # as if a second had gone by
+        timer.function()  # as if a second had passed
         assert "compare" in terminal.getvalue()
     before = terminal.getvalue()
-    timer.function()  # too late: nothing is shown any more
+    timer.function()  # too late: nothing is shown anymore
     assert terminal.getvalue() == before
 
 
@@ -133,7 +133,7 @@ def test_quiet_says_nothing(terminal: Terminal) -> None:
             begin("compare")
         with shown("review") as progress:
             progress(STAGES[0], 1, 1, "rows")
-        run._say("[1/2] review")  # what jobs of one run say of themselves
+        run._say("[1/2] review")  # the messages of jobs in one run
     assert terminal.getvalue() == ""
     assert not status_line.is_quiet()
 

@@ -1,4 +1,4 @@
-"""Files that the command line names: read whole, written whole or not at all."""
+"""Files named on the command line: read completely, written completely or not at all."""
 
 from __future__ import annotations
 

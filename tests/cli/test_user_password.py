@@ -36,14 +36,14 @@ def test_a_person_of_a_directory_gets_one_and_loses_it(admin: Admin, tmp_path: P
     file = tmp_path / "secret"
     file.write_text(SECRET)
     words = ("user", "password", "ana", "--directory", "main")
-    assert admin.ask(*words, "--file", str(file)).code == 2  # nobody of that name is there
+    assert admin.ask(*words, "--file", str(file)).code == 2  # no user has that name
     admin("user", "add", "ana")
     assert admin(*words, "--file", str(file)).code == 0
     with open_store(admin.url) as store, store.reading() as reading:
         found = reading.credential("@main", Entity("user", "ana"), PASSWORD)
     assert found is not None
     assert Passwords().verify(found.value, SECRET)
-    assert kept(admin, "ana") is None  # none of DataHub's
+    assert kept(admin, "ana") is None  # not DataHub's
     file.write_text("ana")
     assert admin.ask(*words, "--file", str(file)).code == 2
     assert admin(*words, "--remove").code == 0

@@ -1,4 +1,4 @@
-"""`lakewarden who`: the stored users, by name."""
+"""`lakewarden who`: the permitted stored users, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden who --since`: who could do something, and when, by the revisions of a database."""
+"""`lakewarden who --since`: the permitted users and the times, from the revisions of a database."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="at")
 def _at(furnished: Path, tmp_path: Path) -> Sequence[str]:
-    """The database: ben could read from revision 4 on, until he left with revision 5."""
+    """The database: ben could read from revision 4 until he left with revision 5."""
     file = shutil.copy(furnished, tmp_path)
     return ("--database", f"sqlite:///{file}", "--realm", "cdap")
 

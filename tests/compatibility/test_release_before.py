@@ -1,6 +1,6 @@
-"""Files that the release before wrote are opened by this one, and mean what they meant.
+"""This release opens the previous release's files, and their meaning is unchanged.
 
-README.md says how they were made. `answers.json` holds what that release answered to them.
+README.md says how they were made. `answers.json` holds the answers of that release.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REALMS = sorted(RECORDED["exports"])
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call of the command line came to."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -44,7 +44,7 @@ Verb = Callable[..., Outcome]
 
 
 def known(before: Any, now: Any) -> Any:
-    """Of an answer what the release before could know of: a member that is new is left out."""
+    """The part of an answer that the previous release could give: new members are removed."""
     if isinstance(before, dict) and isinstance(now, dict):
         return {name: known(before[name], now[name]) for name in now if name in before}
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
@@ -53,7 +53,7 @@ def known(before: Any, now: Any) -> Any:
 
 
 def bearer(token: str) -> list[tuple[str, str]]:
-    """The headers that bring a recorded token; none for no token."""
+    """The headers with a recorded token; none without a token."""
     return [("Authorization", f"Bearer {RECORDED['tokens'][token]}")] if token else []
 
 
@@ -78,7 +78,7 @@ def database(folder: Path) -> str:
 
 @pytest.fixture
 def verb(capsys: pytest.CaptureFixture[str]) -> Verb:
-    """The command line, called in this process."""
+    """The command line, run in this process."""
 
     def call(*words: str) -> Outcome:
         code = main(words)
@@ -92,9 +92,9 @@ def verb(capsys: pytest.CaptureFixture[str]) -> Verb:
 def served(
     request: pytest.FixtureRequest, folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[AppClient]:
-    """A server of this release over the store, soon after that was made.
+    """A server of this release over the store, with a clock shortly after its creation.
 
-    The index was made under an earlier edition of the model, so that it is refused.
+    The index was made with an earlier edition of the model, so it is refused.
     """
     defaults = DecisionService.__init__.__kwdefaults__ or {}
     monkeypatch.setitem(defaults, "clock", lambda: RECORDED["made"] + 60)

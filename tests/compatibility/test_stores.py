@@ -1,7 +1,7 @@
-"""Stores of every earlier schema are migrated and answer as they did; killed on the way, too.
+"""Stores of every earlier schema are migrated and give the same answers, even after a kill.
 
-`stores/NNNN.db.xz` is a store that the last code of that schema wrote (README.md), and
-`stores/answers.json` what is expected of each.
+`stores/NNNN.db.xz` is a store that the last code with that schema wrote (README.md), and
+`stores/answers.json` has the expected answers of each.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ STORES = Path(__file__).parent / "stores"
 SCHEMAS = sorted(path.name.partition(".")[0] for path in STORES.glob("*.db.xz"))
 EXPECTED: Mapping[str, object] = json.loads((STORES / "answers.json").read_text("utf-8"))
 SEARCHED = "0003"
-"""The first schema with a full text index, whose tables belong to the engine."""
+"""The first schema with a full text index, whose tables depend on the engine."""
 
 KILLS = 5
 A_FEW = ("0001", "0006", "0013")
 
 Fresh = Callable[[str], str]
-"""A new database with the store of a schema in it; its URL."""
+"""A function that puts the store of a schema into a new database; returns its URL."""
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    """What keeps stores, as a module."""
+    """The script that creates the stores, as a module."""
     spec = spec_from_file_location("keep_store", ROOT / "scripts" / "keep-store.py")
     assert spec is not None
     assert spec.loader is not None
@@ -71,7 +71,7 @@ def sqlite(tmp_path: Path) -> Fresh:
 
 @pytest.fixture
 def postgres(request: pytest.FixtureRequest, sqlite: Fresh) -> Iterator[Fresh]:
-    """The rows of each are copied into a database of PostgreSQL with the same schema."""
+    """Copies each store's rows into a PostgreSQL database with the same schema."""
     open_databases = []
 
     def fresh(schema: str) -> str:
@@ -113,7 +113,7 @@ def copy_rows(source: str, target: str, schema: str) -> None:
 
 
 def tables_of(connection: sa.Connection) -> sa.MetaData:
-    """The tables that a database has, without those of the full text index."""
+    """The tables of a database, without those of the full text index."""
     found = sa.MetaData()
     found.reflect(connection, only=lambda name, _: not name.startswith(("search", "sqlite_")))
     return found
@@ -135,7 +135,7 @@ def shape(engine: sa.Engine) -> Mapping[str, object]:
 
 @contextmanager
 def one_service(url: str, patch: pytest.MonkeyPatch) -> Iterator[DecisionService]:
-    """The service of a store, opened once for all verbs that ask this store."""
+    """The service of a store, opened once for all verbs on this store."""
     with opening.opened_service(url) as service:
 
         @contextmanager
@@ -153,7 +153,7 @@ def check_answers(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Asks everything, writes something, and looks at the audit trail."""
+    """Asks all questions, performs a write, and checks the audit trail."""
     found: dict[str, Any] = {}
     with monkeypatch.context() as patch, one_service(url, patch) as service:
         for words in script.questions():
@@ -171,7 +171,7 @@ def check_answers(
 
 
 def test_there_is_a_store_of_every_schema() -> None:
-    """`make release` writes that of the newest, where it is not there yet."""
+    """`make release` creates the store of the newest schema if it is missing."""
     assert sorted(compatibility.known() - {compatibility.newest()} - set(SCHEMAS)) == []
 
 
@@ -214,7 +214,7 @@ def test_a_store_of_postgresql_is_migrated_and_answers_as_before(
 
 
 def migrate_and_stay(url: str, there: Connection) -> None:
-    """Migrates the store once, then waits for its end."""
+    """Migrates the store once, then waits until it is killed."""
     there.send(None)
     open_store(url).close()
     time.sleep(600)

@@ -1,4 +1,4 @@
-"""The settings of the CDAP dialect: its own keys, what is off is told, what is refused."""
+"""The settings of the CDAP dialect: its own keys, warnings for disabled protections, and errors."""
 
 from __future__ import annotations
 

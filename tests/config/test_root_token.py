@@ -1,4 +1,4 @@
-"""A root token is long, and nothing in it can be foreseen."""
+"""A root token must be long and unpredictable."""
 
 from __future__ import annotations
 

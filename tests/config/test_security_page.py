@@ -1,4 +1,4 @@
-"""`docs/security.md` tells every setting that protects, with its default, and no other."""
+"""`docs/security.md` lists every protective setting with its default, and no others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ELSEWHERE: Final = frozenset(
         "cdap.security.authorization.cache_max_entries",
     }
 )
-"""Settings that protect nothing and bound nothing; whatever else there is belongs on the page."""
+"""Settings that neither protect nor limit anything; all others belong on the page."""
 
 
 def settings(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -44,7 +44,7 @@ def settings(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, object
 
 
 def rows(heading: str) -> Iterator[tuple[str, str]]:
-    """The first two cells of the tables whose first column is called so."""
+    """The first two cells of the tables whose first column has this heading."""
     for table in re.split(r"\n\n", PAGE):
         lines = table.splitlines()
         if not lines or not lines[0].startswith(f"| {heading} |"):
@@ -55,7 +55,7 @@ def rows(heading: str) -> Iterator[tuple[str, str]]:
 
 
 def shown(value: object) -> str:
-    """A default as the page has it."""
+    """A default in the page's notation."""
     if value is None or value in ("", (), {}):
         return "none"
     if isinstance(value, bool):
@@ -90,7 +90,7 @@ HEADING: Final = "## Settings that weaken protection"
 
 
 def under_heading() -> list[tuple[str, str]]:
-    """Settings that weaken, and when they do."""
+    """The settings that weaken protection, and when."""
     return re.findall(
         r"^\| `([a-z_.]+)` \| [^|]+ \| (.+) \|$", PAGE[PAGE.index(HEADING) :], re.MULTILINE
     )
@@ -113,7 +113,7 @@ def test_whatever_weakens_is_under_its_heading() -> None:
 
 
 def choices(annotation: object) -> Iterator[object]:
-    """The values of a setting that has few of them."""
+    """The values of a setting that has only a few."""
     if annotation is bool:
         yield from (True, False)
     elif get_origin(annotation) is Literal:
@@ -141,11 +141,11 @@ AMONG: Final[dict[str, dict[str, Any]]] = {
     "insecure": {"auth": "simple", "host": "192.0.2.1"},
     "add_admin": {"admin": "ana"},
 }
-"""Settings of which another has an effect."""
+"""Settings that affect another setting."""
 
 
 def warnings(name: str, value: object) -> set[str]:
-    """What a server with this value says is weakened, of realms too; none if it does not start."""
+    """A server's warnings with this value, also for realms; none if it does not start."""
     given: dict[str, Any] = {"auth": "token", "oidc": OIDC, **AMONG.get(name, {})}
     *sections, last = name.split(".")
     inner = given

@@ -1,7 +1,7 @@
-"""The chart of Helm, and the manifest of the pipeline.
+"""The Helm chart, and the manifest of the pipeline.
 
-By day its values and their schema; by night what a real helm makes of it, held against the schemas
-of Kubernetes.
+By day, tests check its values and their schema; nightly, they compare a real Helm's output with the
+schemas of Kubernetes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULTS: Final[dict[str, Any]] = yaml.safe_load((CHART / "values.yaml").read_te
 SCHEMA: Final = json.loads((CHART / "values.schema.json").read_text("utf-8"))
 GIVEN: Final = ("--set", "secret.name=lakewarden")
 KUBERNETES: Final = ("--kube-version", "1.33.0")
-"""Helm that was built by Go takes itself for one of 1.20."""
+"""A Helm built by Go reports version 1.20."""
 
 CERTAIN: Final = {"LAKEWARDEN_DATABASE", "LAKEWARDEN_SECRET_KEYS"}
 
@@ -36,7 +36,7 @@ Command = list[str | Path]
 
 
 def values(**changes: Any) -> Document:
-    """The defaults with a secret, and what is changed by path: `secret__name`."""
+    """The defaults with a secret, and changes by path: `secret__name`."""
     made = copy.deepcopy(DEFAULTS)
     for path, value in {"secret__name": "lakewarden", **changes}.items():
         *above, last = path.split("__")
@@ -48,7 +48,7 @@ def values(**changes: Any) -> Document:
 
 
 def paths(mapping: Document, above: str = "") -> set[str]:
-    """The values that the chart declares: leaves, and mappings that are free."""
+    """The values that the chart declares: leaves, and mappings with free keys."""
     found: set[str] = set()
     for key, value in mapping.items():
         is_free = key in {"resources", "settings", "nodeSelector"}

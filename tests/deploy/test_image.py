@@ -1,6 +1,6 @@
-"""What an image holds: installed by the script of the Dockerfile, and run as a user without rights.
+"""The contents of the image: installed by the Dockerfile's script, run as an unprivileged user.
 
-There is no builder of images here, so the steps are done in an empty folder.
+There is no image builder here, so the steps run in an empty folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCKERFILE: Final = (ROOT / "deploy/Dockerfile").read_text("utf-8")
 PYTHON: Final = "/usr/bin/python3"
 NOBODY: Final = 65534
 BASE_MB: Final = 105
-"""Of debian:bookworm-slim with Python and certificates."""
+"""The size of debian:bookworm-slim with Python and certificates."""
 
 MOST_MB: Final = 250
 TOKEN: Final = "root-token-of-the-image-0123456789abcdef"
@@ -97,7 +97,7 @@ def test_the_dockerfile_has_no_faults_that_its_linter_knows(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Path]:
-    """The tree of the image, which nobody may write to."""
+    """The tree of the image, which is read-only."""
     with TemporaryDirectory(prefix="image-") as folder:
         Path(folder).chmod(0o755)
         yield _installed(Path(folder))
@@ -152,7 +152,7 @@ def test_the_image_serves_as_an_unprivileged_user_on_a_read_only_tree(
 
 @contextmanager
 def _serving(installed: Path, folder: Path) -> Iterator[int]:
-    """The server of the image, which may write to its home alone; its port."""
+    """The server of the image, which may only write to its home; yields its port."""
     folder.chmod(0o755)
     home, port = folder / "home", free_port()
     home.mkdir()

@@ -1,4 +1,4 @@
-"""What a guard shows of rows is what the expressions give on the engines."""
+"""A guard's rows equal the results of the expressions on the engines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table() -> duckdb.DuckDBPyRelation:
 def test_filters_keep_the_rows_and_masks_show_the_cells(
     table: duckdb.DuckDBPyRelation, first: int
 ) -> None:
-    """Every fourth case at a time: below they are all shown in one query."""
+    """Each query tests every fourth case: the row tests below show all of them in one query."""
     nodes = {name: node for name, (node, _) in [*CASES.items()][first::4]}
     texts = {name: render(node, "duckdb", TABLE, USER, LOOKUPS) for name, node in nodes.items()}
     values = zip(*engines.duckdb_engine()(list(texts.values())), strict=True)
@@ -83,7 +83,7 @@ def test_every_kind_of_result_has_equal_cells(table: duckdb.DuckDBPyRelation) ->
     polars, pandas = Rows(arrow).polars(), Rows(arrow).pandas()
     assert (polars.shape, pandas.shape) == (arrow.shape, arrow.shape)
     assert _differing(cells, (polars.to_series(at).to_list() for at in range(len(cells)))) == []
-    # A frame of pandas has NaN and NaT where there is nothing.
+    # A pandas frame has NaN and NaT for missing values.
     shown = ([_plain(v) for v in pandas.iloc[:, at].tolist()] for at in range(len(cells)))
     assert _differing(cells, shown) == []
     assert polars.to_arrow().cast(arrow.schema).equals(arrow)

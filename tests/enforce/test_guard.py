@@ -1,4 +1,4 @@
-"""Tables read in Python: from a store and over a server, with real rows."""
+"""Tables read in Python: from a store and through a server, with real rows."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_a_filter_on_a_column_that_is_not_there_refuses(guard: Guard, estate: Es
     estate.state("filter", "odd", on="schema:lk:lake.sales", expression="nowhere = 1")
     with pytest.raises(BadInput, match="reads"):
         guard.table(ORDERS, user="ana")
-    # A query cannot give the filter a column from around it.
+    # A query cannot pass the filter a column from its context.
     with pytest.raises(BadInput, match="reads"):
         guard.sql("ana", "select 1 from (select 1 as nowhere) x, lake.sales.orders o")
     estate.delete("odd")
@@ -315,7 +315,7 @@ def test_every_kind_of_source_gives_the_same(estate: Estate, tmp_path: Path) -> 
 
 
 def test_columns_that_differ_in_case_alone_are_refused(estate: Estate, tmp_path: Path) -> None:
-    """DuckDB would call the second one `IBAN_1`, which has no mask."""
+    """DuckDB would name the second one `IBAN_1`, which has no mask."""
     place = pa.array([{"iban": 1, "IBAN": 2}])
     nested = pa.table({"id": [1], "place": place, "iban": ["x"]})
     rows = nested.append_column("IBAN", pa.array(["y"]))

@@ -1,4 +1,4 @@
-"""Engines as their files declare them."""
+"""Engines as declared in their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine's acts require: complete, and refused with its field where it is malformed."""
+"""The requirements of an engine's acts: complete, and refused with the field if malformed."""
 
 from __future__ import annotations
 

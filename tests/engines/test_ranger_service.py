@@ -1,4 +1,4 @@
-"""Files of Ranger's service types: each access once, with acts of an engine or a reason."""
+"""Files of Ranger's service types: each access once, with an engine's acts or a reason."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_accesses_are_those_of_rangers_own_definition(type: str) -> None:
 
 @pytest.mark.parametrize("type", ranger_service.TYPES)
 def test_acts_on_files_take_the_whole_of_a_table(type: str) -> None:
-    """Whom a filter or a mask binds is given none: of other acts the engine applies them."""
+    """Users bound by a filter or mask get none of these; for others, the engine applies both."""
     service = ranger_service.load(type)
     opened = {
         (act, level, access.name)

@@ -1,4 +1,4 @@
-"""Types: what fits, and what is said of what does not."""
+"""Types: accepted expressions, and the errors for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of columns as MySQL names them, and values as ones of such a column."""
+"""Types of columns in MySQL's notation, and values of such columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS: dict[str, tuple[Type, object]] = {
     "enum('geheim','a')": (Type.OTHER, "geheim"),
     "json": (Type.OTHER, '{"a": 1}'),
 }
-"""Columns, what they mean, and a value of each."""
+"""Columns, their types, and a value of each."""
 
 MASKS = ("null", "redact", "hash", "last4", "year", "constant '7'", "sql 'c'")
 SHOWN: dict[Type, tuple[object, ...]] = {
@@ -60,7 +60,7 @@ def test_types_are_read_as_mysql_has_them() -> None:
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("server", ["mariadb_url", "mysql_url"])
 def test_masks_of_columns_of_all_types(server: str, request: pytest.FixtureRequest) -> None:
-    """A real server takes the casts, and shows what masks mean."""
+    """A real server accepts the casts, and the masks show the expected values."""
     engine = sa.create_engine(request.getfixturevalue(server))
     with engine.connect() as connection:
         for name, (type, value) in COLUMNS.items():

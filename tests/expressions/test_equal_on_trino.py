@@ -1,4 +1,4 @@
-"""What is accepted gives the same rows and the same cells on a real Trino."""
+"""Accepted expressions give the same rows and the same cells on a real Trino."""
 
 from __future__ import annotations
 

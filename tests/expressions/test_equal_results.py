@@ -1,4 +1,4 @@
-"""What is accepted gives the same rows and the same cells on every engine."""
+"""Accepted expressions give the same rows and the same cells on every engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MASKS: Final = (
 
 
 def cases() -> dict[str, tuple[Node, Type]]:
-    """What is evaluated, with its type: the expressions, and every mask on every column it fits."""
+    """All cases with their types: the expressions, and every mask on every column that it fits."""
     found: dict[str, tuple[Node, Type]] = {}
     for line in LINES:
         expression = parse_expression(line)
@@ -80,7 +80,7 @@ def check(engine: str, evaluate: Evaluate, expected: dict[str, list[Any]]) -> No
 
 
 def _is_said(engine: str, node: Node) -> bool:
-    """Whether the engine can say the expression: what it cannot is refused when it is written."""
+    """Whether the engine supports the expression; others are refused when they are written."""
     from lakewarden.expressions.parser import Expression
 
     try:

@@ -1,4 +1,4 @@
-"""Lookup tables: what is declared is read and written back, and all else is refused."""
+"""Lookup tables: valid declarations survive a round trip, all others are refused."""
 
 from __future__ import annotations
 

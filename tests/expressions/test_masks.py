@@ -1,4 +1,4 @@
-"""Masks: what they are read from, what they fit, and which is the strictest."""
+"""Masks: their syntax, the types that they fit, and the strictest one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of types in one another, each of which doubled the time that a text takes to be read."""
+"""Nested type names: each level used to double the time to parse a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the language takes, and what it refuses with which words."""
+"""The accepted syntax, and the error messages for everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries whose tables are limited: what is taken, what is refused, and what is read at last."""
+"""Queries on restricted tables: accepted ones, refused ones, and the final results."""
 
 from __future__ import annotations
 

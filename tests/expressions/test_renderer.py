@@ -1,4 +1,4 @@
-"""The SQL of each engine: values of users are never anything but values."""
+"""The SQL of each engine: users' values are always values, never code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rendered(text: str, engine: str = "trino", user: User = USER) -> str:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_rendered_is_one_expression_of_the_same_columns(engine: str) -> None:
-    """Each of the 300 parses back to one expression that reads the columns of the original."""
+    """Each of the 300 parses back to one expression with the columns of the original."""
     for name, (root, _) in CASES.items():
         text = render(root, engine, TABLE, USER, LOOKUPS)
         statements = parse(f"SELECT {text}", dialect=DIALECTS[engine])
@@ -108,7 +108,7 @@ def test_without_the_types_of_columns_strings_cannot_be_compared_by_code_points(
 
 @pytest.mark.parametrize("collation", ["nocase", "noaccent", "nocase.noaccent"])
 def test_strings_of_duckdb_are_compared_by_code_points(collation: str) -> None:
-    """Whatever the collation of the column, or of the connection of the application."""
+    """Regardless of the collation of the column, or of the application's connection."""
     connection = duckdb.connect()
     connection.execute(f"SET default_collation = '{collation}'")
     connection.execute("CREATE TABLE x (s VARCHAR, t VARCHAR)")
@@ -129,7 +129,7 @@ def test_strings_of_duckdb_are_compared_by_code_points(collation: str) -> None:
 
 
 def test_what_no_engine_reads_as_a_number_or_a_date_is_null() -> None:
-    """`\u0663` is a digit, and in some engines the name of a column."""
+    """`\u0663` is a digit, and in some engines a column name."""
     numbers = ("\u0663", "1\u0663", "\uff11", "1_0", "+1", " 1", "1e3", "0x1", "")
     dates = ("2024-W01-1", "20240101", "2024-13-01", "\u0662024-01-01", "2024-1-001")
     for engine in ENGINES:
@@ -144,7 +144,7 @@ def test_what_no_engine_reads_as_a_number_or_a_date_is_null() -> None:
 
 
 def test_what_is_too_deep_for_an_engine_is_refused() -> None:
-    """MariaDB has no `translate`, so that `lower` becomes 26 functions in one another."""
+    """MariaDB has no `translate`, so `lower` becomes 26 nested functions."""
     text = "lower(" * 39 + "s" + ")" * 39 + " = 'x'"
     assert "TRANSLATE" in rendered(text, "trino")
     with pytest.raises(BadInput, match="too deeply for mysql"):
@@ -193,7 +193,7 @@ def test_a_text_that_engines_do_not_take_is_refused(text: str) -> None:
 
 
 def values(engine: str, ask: Callable[[str], Any]) -> list[Any]:
-    """What the engine makes of `$user.name`, for each hostile name at once."""
+    """The engine's results for `$user.name`, for all hostile names at once."""
     expression = parse_expression("$user.name")
     texts = [render(expression, engine, ONE, User(name)) for name in HOSTILE]
     return list(ask(f"SELECT {', '.join(f'{text} AS c{at}' for at, text in enumerate(texts))}"))

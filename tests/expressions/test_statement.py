@@ -1,4 +1,4 @@
-"""Statements that are no query: what is written of them, and what is refused."""
+"""Statements that are not queries: their rewritten form, and refused ones."""
 
 from __future__ import annotations
 

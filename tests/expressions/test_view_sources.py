@@ -1,4 +1,4 @@
-"""What the query of a view reads."""
+"""The tables and columns that a view's query reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lakewarden.expressions.view_sources import MAX_LENGTH, MAX_PAIRS, view_sour
 
 
 def read(sql: str, dialect: str = "trino") -> dict[str, str]:
-    """By the table: its columns, or `*`."""
+    """The columns by table, or `*`."""
     return {
         ".".join(filter(None, one[:3])): "*"
         if one.columns is None
@@ -69,7 +69,7 @@ def test_texts_that_are_too_long_or_too_deep_are_not_read() -> None:
 
 
 def test_many_columns_of_many_tables_are_read_in_linear_time() -> None:
-    """Each column of no named table may be one of any table beside it."""
+    """Each unqualified column may belong to any of the tables."""
     tables = ",".join(f"t{n}" for n in range(1_000))
     columns = ",".join(f"c{n}" for n in range(1_000))
     assert MAX_PAIRS < 1_000 * 1_000

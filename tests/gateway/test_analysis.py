@@ -1,4 +1,4 @@
-"""The analyzed plan, looked at again: what it may read, and that it is limited."""
+"""The second check of the analyzed plan: its reads are permitted, and restricted."""
 
 from __future__ import annotations
 

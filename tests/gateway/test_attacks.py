@@ -1,4 +1,4 @@
-"""Attempts of users without the right: nothing gets through."""
+"""Attacks by users without permission: all of them fail."""
 
 from __future__ import annotations
 
@@ -213,14 +213,14 @@ def test_what_others_run_is_not_interrupted(gateway: Running, stub: Any) -> None
 
 
 def with_session(stub: Any, token: tuple[str, str]) -> None:
-    """Has Spark make the session of this user, so that it is no missing one that refuses."""
+    """Makes Spark create this user's session, so a missing one does not cause the refusal."""
     request = base.ConfigRequest(session_id=SESSION)
     request.operation.get.keys.append("spark.sql.session.timeZone")
     assert stub.Config(request, metadata=(token,)).pairs
 
 
 def is_running(stub: Any, id: str, token: tuple[str, str]) -> bool:
-    """Whether the operation runs, as far as the user is told."""
+    """Whether the operation runs, according to the response to the user."""
     request = base.GetStatusRequest(session_id=SESSION)
     request.operation_status.operation_ids.append(id)
     running = base.GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING

@@ -1,6 +1,6 @@
-"""Traces of the gateway: what a span of a call says and does not say.
+"""Traces of the gateway: the contents of a call's span, and what it must not contain.
 
-A server of this process takes the place of Spark.
+A server in this process replaces Spark.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ BACKEND_TOKEN = "hidden-token-of-spark"
 ANSWERS = 2
 
 
-class _Spark(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no types
-    """Answers settings and plans; of statuses it knows nothing."""
+class _Spark(grpc.GenericRpcHandler):  # type: ignore[misc]  # untyped library
+    """Answers settings and plans; it knows no statuses."""
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         if details.method.endswith("/Config"):

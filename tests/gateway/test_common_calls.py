@@ -1,4 +1,4 @@
-"""Common calls of the real client, for who may: as if there was no gateway."""
+"""Common calls of the real client by permitted users: they work as without a gateway."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_data_frames_are_read_as_without_a_gateway(gateway: Running) -> None:
     notes = spark.table("sales.notes")
     joined = orders.join(notes, orders.id == notes.id).select(orders.id, "text")
     assert sorted(tuple(row) for row in joined.collect()) == [(1, "first"), (3, "third")]
-    assert "first" in notes._show_string()  # type: ignore[operator]  # taken for a column
+    assert "first" in notes._show_string()  # type: ignore[operator]  # parsed as a column
 
 
 def test_filters_and_masks_hold(gateway: Running) -> None:

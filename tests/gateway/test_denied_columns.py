@@ -1,4 +1,4 @@
-"""Columns behind the gateway: what a DENY on one closes, and masks of views."""
+"""Columns behind the gateway: the effect of a DENY on a column, and masks of views."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = {one: ("spark_catalog", "sales", one) for one in ("notes", "orders", "cus
 
 @contextmanager
 def stated(estate: Estate, *tables: dict[str, Any]) -> Iterator[None]:
-    """Statements of the realm, for as long."""
+    """Statements of the realm, until the end of the block."""
     system = load_system("gravitino", SETTINGS)
     named = [{"id": f"more-{n}", **one} for n, one in enumerate(tables)]
     statements = read_statements(named, system.model, system.spelling, "test")
@@ -86,7 +86,7 @@ def test_whom_a_deny_on_a_column_binds_is_denied_the_act_on_the_table(
 
 
 def test_whom_a_deny_on_a_column_binds_takes_no_table_out_of_its_name() -> None:
-    """What is there by the new name has no DENY, unless the realm follows."""
+    """The entity with the new name has no DENY, unless the realm follows."""
     realm, orders = split("spark", "AlterTable"), ("spark_catalog", "sales", "orders")
     settings = SparkRealm(metalake="one", catalogs={}, database="sales")
     for user in ("ana", "bo"):

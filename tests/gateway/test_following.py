@@ -1,4 +1,4 @@
-"""What users make in Spark, where the realm follows it: theirs, and only where that is certain."""
+"""Objects that users create in Spark, if the realm follows: theirs, but only if that is certain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROW = "select 1 as id, 'first' as text"
 
 @pytest.fixture(name="followed", scope="module")
 def _followed(tmp_path_factory: pytest.TempPathFactory, spark_port: int) -> Iterator[Running]:
-    """A gateway whose realm follows; `bo` may make tables and views in sales."""
+    """A gateway whose realm follows; `bo` may create tables and views in sales."""
     estate = Estate(tmp_path_factory.mktemp("followed"))
     system = estate.service.state.realm(REALM).system
     grant = {"id": "views", "privileges": ["CREATE_VIEW"], "to": ["user:bo"]}
@@ -36,7 +36,7 @@ def _followed(tmp_path_factory: pytest.TempPathFactory, spark_port: int) -> Iter
 
 
 def owners(running: Running, name: str, type: str = "table") -> list[str] | None:
-    """Who owns it; None: the realm has none of the name."""
+    """The owners; None: the realm has no such name."""
     coded = running.estate.service.state.realm(REALM).matrix.snapshot.coded
     above = SALES.rpartition(".")[0] if type == "schema" else SALES
     id = coded.tree.find(Entity(type, f"{above}.{name}"))
@@ -82,7 +82,7 @@ def test_a_table_that_is_dropped_and_made_again_has_its_masks(followed: Running)
     service.write(SYSTEM, lambda d: d.change(REALM, StatementRemoved("again")))
 
 
-@pytest.mark.nightly  # by day statements make them
+@pytest.mark.nightly  # by day, statements create them
 def test_frames_make_tables_too(followed: Running) -> None:
     bo = followed.session("bo")
     rows = bo.createDataFrame([(1, "first")], "id long, text string")

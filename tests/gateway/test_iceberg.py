@@ -1,4 +1,4 @@
-"""Rows that are changed through the gateway, in tables of Iceberg on a real Spark."""
+"""Changes of rows through the gateway, in Iceberg tables on a real Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START: Mapping[str, Sequence[tuple[Any, ...]]] = {
 
 
 class Tables:
-    """The tables as the server has them, without a gateway."""
+    """The tables on the server, without a gateway."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Tables:
         return sorted((tuple(row) for row in found), key=repr)
 
     def names(self) -> set[str]:
-        """What there is in `sales`: views as Spark lists them, tables by their folders."""
+        """The names in `sales`: views as Spark lists them, tables by their folders."""
         listed = {row.tableName for row in self.direct.sql("show tables in sales").collect()}
         return listed | {path.name for path in (self.folder / "iceberg" / "sales").iterdir()}
 
@@ -195,7 +195,7 @@ ATTEMPTS = {
     "ana": (*attacks.SQL, *write_attacks.LIMITED_WRITES),
     "eve": (*(text for _, text in CHANGES), *write_attacks.LIMITED_WRITES, *write_attacks.WRITES),
 }
-"""What changes rows for one user is tried by another one."""
+"""Users without permission try the row changes of others."""
 
 
 @pytest.mark.parametrize("user", ATTEMPTS)

@@ -1,4 +1,4 @@
-"""`mergeInto` of data frames: who may, what Spark is asked instead, and what is denied."""
+"""`mergeInto` of data frames: permitted ones, their rewritten form for Spark, and denied ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTES = "`spark_catalog`.`sales`.`notes`"
 
 
 def asked(estate: Estate, user: str, request: base.ExecutePlanRequest) -> merges.Merge:
-    """What Spark is asked instead."""
+    """The rewritten request to Spark."""
     read = parsed(base.ExecutePlanRequest, request.SerializeToString())
     estate.plans(user).execute(read)
     return read.plan.command.merge_into_table_command

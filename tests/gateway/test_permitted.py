@@ -1,4 +1,4 @@
-"""The lists of what is permitted, against the messages and functions that there are."""
+"""The lists of permitted messages and functions, compared with all existing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of users: what is permitted, and what Spark is asked instead."""
+"""Plans of users: permitted ones, and their rewritten form for Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The running gateway: what it asks of the server, what it writes down, what it does in trouble."""
+"""The running gateway: its requests to the server, its records, and its behaviour on errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_denial_is_audited_once_a_minute(
     now = estate.service.clock()
     monkeypatch.setattr(estate.service, "clock", lambda: now)  # both in one minute
     before = audited(estate, "bo")
-    with served(estate, spark_port) as running:  # one that has counted no denial of another test
+    with served(estate, spark_port) as running:  # it has counted no denials of other tests
         for _ in range(2):
             with pytest.raises(PySparkException):
                 running.session("bo").table("hr.people").collect()
@@ -98,7 +98,7 @@ def audited(estate: Estate, user: str) -> list[str]:
 
 
 def used(running: Running, user: str) -> dict[tuple[str, str], int]:
-    """How often the user did what, by operation and entity."""
+    """The number of uses by the user, by operation and entity."""
     running.gateway.write_usage()
     found: dict[tuple[str, str], int] = {}
     with running.estate.service.reading() as reading:
@@ -242,7 +242,7 @@ def test_no_token_is_in_the_log_or_the_traces(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Of calls that succeed, are refused, are malformed, and of one that meets a defect."""
+    """For successful, denied and malformed calls, and for one that hits a defect."""
     from lakewarden.cli import gateway as verb
     from lakewarden.cli import main
 
@@ -288,7 +288,7 @@ def test_no_token_is_in_the_log_or_the_traces(
 
 
 class Defective:
-    """What stands for an authenticator with a defect, whose error has the credential in it."""
+    """A defective authenticator, whose error contains the credential."""
 
     def authenticate(self, sent: object, *_: object, **__: object) -> None:
         raise KeyError(sent)
@@ -302,7 +302,7 @@ def config() -> bytes:
 
 
 def calls_with(token: str) -> list[tuple[str, bytes, str]]:
-    """Calls by method, request and credential: a good one, and then none that is answered."""
+    """Calls by method, request and credential: a valid one, followed by failing ones."""
     good = f"Bearer {token}"
     named = base.ExecutePlanRequest(session_id=token, operation_id=token, client_type=token)
     named.user_context.user_id, named.user_context.user_name = token, token
@@ -324,7 +324,7 @@ def calls_with(token: str) -> list[tuple[str, bytes, str]]:
 
 
 def status_of(channel: grpc.Channel, method: str, data: bytes, credential: str) -> grpc.StatusCode:
-    """How a call ends."""
+    """The status with which a call ends."""
     call = channel.unary_stream(f"/{SERVICE}/{method}")
     try:
         list(call(data, metadata=(("authorization", credential),)))

@@ -1,4 +1,4 @@
-"""SQL that is no query: who may, what Spark is asked instead, and what it then does."""
+"""SQL other than queries: permitted statements, their rewritten form for Spark, their effect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AT = "`spark_catalog`.`sales`"
 def asked(
     estate: Estate, user: str, text: str, session: Session | None = None
 ) -> tuple[relations.Relation, Plans]:
-    """What Spark is asked instead of a statement."""
+    """The rewritten statement for Spark."""
     request = base.ExecutePlanRequest()
     request.plan.command.sql_command.input.sql.query = text
     plans = estate.plans(user, session)

@@ -1,4 +1,4 @@
-"""What an engine means by a column: by the templates of its names, whatever the realm holds."""
+"""An engine's columns: resolved by the name templates, regardless of the realm's contents."""
 
 from __future__ import annotations
 

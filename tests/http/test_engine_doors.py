@@ -1,4 +1,4 @@
-"""Hostile engines: tokens that must not be written down, batches too large, SQL in names."""
+"""Hostile engines: tokens that must not be logged, batches that are too large, SQL in names."""
 
 from __future__ import annotations
 

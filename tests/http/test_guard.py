@@ -1,4 +1,4 @@
-"""The guard as a dialect that says the least would have it."""
+"""The guard with a minimal dialect."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ READS = {
 
 
 class Denied(WardenError):
-    """The refusal of this dialect."""
+    """The error of this dialect."""
 
 
 class PlainGuard(Guard):
-    """Everything asked, every target required, and a switch for all of it."""
+    """Every request guarded, every target required, and a switch for all of it."""
 
     on = True
 
@@ -61,7 +61,7 @@ class PlainGuard(Guard):
 
 
 class Office:
-    """A lake and who asks it."""
+    """A lake and its callers."""
 
     def __init__(self, lake: Lake) -> None:
         self.lake, self.guard = lake, PlainGuard()

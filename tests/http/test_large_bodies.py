@@ -1,4 +1,4 @@
-"""A write with a large body is worked out outside of the lock, also where others come first."""
+"""A write with a large body is processed outside of the lock, even if other writes come first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = "x" * (LARGE_BYTES + 1)
 
 
 class Case(NamedTuple):
-    """A request whose body has a text."""
+    """A request with a text in its body."""
 
     wire: Callable[[Path], Any]
     realm: str
@@ -62,12 +62,12 @@ CASES = {
         build,
     ),
 }
-"""Of each dialect a route that writes."""
+"""A writing route of each dialect."""
 
 
 @contextmanager
 def overtaken(wire: Any, realm: str, times: int) -> Iterator[list[int]]:
-    """Others commit between the work and the commit, so many times; how often it was done."""
+    """Others commit `times` times between the work and the commit; yields the attempts."""
     service: Any = wire.service
     other = DecisionService(wire.store)
     other.open()
@@ -90,7 +90,7 @@ def overtaken(wire: Any, realm: str, times: int) -> Iterator[list[int]]:
 
 
 def sent(case: Case, folder: Path, text: str, times: int) -> tuple[int, LockSpy]:
-    """Sends the request; how often it was worked out before the lock, and what was done under."""
+    """Sends the request; the number of attempts before the lock, and the actions under it."""
     with case.wire(folder) as wire:
         case.begin(wire)
         with overtaken(wire, case.realm, times) as runs, spied(wire.service) as spy:

@@ -1,8 +1,8 @@
-"""What is done for a caller without rights grows no faster than what it sends.
+"""The work for a caller without permissions is at most linear in the size of the request.
 
-Work is counted, not timed: the calls that Python makes, those of C functions too. What one call
-into C does (`json`, `msgspec`, a regular expression) is not seen here: the decoders read a body
-once, and no regular expression of a reader has a repetition within a repetition over the same
+Work is counted, not timed: Python's calls, including those of C functions. The work inside one C
+call (`json`, `msgspec`, a regular expression) is not visible here: the decoders read a body once,
+and no regular expression of a parser has a repetition within a repetition over the same
 characters.
 """
 
@@ -43,7 +43,7 @@ from tests.systems.gravitino.http.wire import Wire as GravitinoWire
 
 SIZE: Final = 60
 SLACK: Final = 600
-"""Calls that a request may take more for what does not follow its size, such as a new cache."""
+"""Additional calls that a request may make regardless of its size, for example for a new cache."""
 
 NOBODY: Final = "zed"
 
@@ -51,7 +51,7 @@ Json = Any
 
 
 def work(action: Callable[[], object]) -> int:
-    """How many calls it makes; what it refuses is refused."""
+    """The number of calls of an action, which may raise its expected errors."""
     calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
@@ -69,9 +69,9 @@ def work(action: Callable[[], object]) -> int:
 
 
 def check_linear(action_of: Callable[[int], Callable[[], object]], size: int = SIZE) -> None:
-    """Twice as much takes about twice the calls at most, and four times as much four times."""
+    """Twice the size takes at most about twice the calls, and four times the size four times."""
     with suppress(WardenError):
-        action_of(size)()  # what is loaded or cached once
+        action_of(size)()  # loads and caches
     once, twice, fourfold = (work(action_of(size * factor)) for factor in (1, 2, 4))
     assert twice <= 2.1 * once + SLACK, (once, twice, fourfold)
     assert fourfold <= 4.2 * once + SLACK, (once, twice, fourfold)
@@ -89,7 +89,7 @@ def test_what_is_not_linear_is_noticed() -> None:
         check_linear(pairs)
 
 
-# readers
+# parsers
 
 
 def nested(count: int) -> bytes:
@@ -148,7 +148,7 @@ def test_readers_of_all_dialects_are_linear(reader: Callable[[int], Callable[[],
 
 
 class Case(NamedTuple):
-    """A request whose body is made larger and larger."""
+    """A request with a growing body."""
 
     method: str
     path: str
@@ -157,7 +157,7 @@ class Case(NamedTuple):
 
 
 def check_requests(wire: Any, case: Case) -> None:
-    """As `check_linear`, of all that the dialect does until it refuses."""
+    """Like `check_linear`, for all work of the dialect until it refuses."""
     statuses = set()
 
     def request(count: int) -> Callable[[], object]:
@@ -338,7 +338,7 @@ class Wire:
         self._table = Table([AuthZen(), Admin()])
 
     def send(self, method: str, path: str, body: bytes, *, user: str) -> Any:
-        """As those of the systems."""
+        """Like the systems' own."""
         state = self._service.state
         found = self._table.find(method, split_path(path, encoded_slash=True), state)
         assert isinstance(found, RouteMatch)
@@ -383,7 +383,7 @@ LISTS: Final = itertools.count()
 
 
 def new_names(count: int) -> list[str]:
-    """Names that no other list has, so that no answer is cached."""
+    """Names that no other list has, so no answer is cached."""
     return numbered(count, f"of{next(LISTS)}_{{}}")
 
 
@@ -452,13 +452,13 @@ def test_requests_about_all_realms_are_linear(core: Wire, case: Case) -> None:
 
 
 def spread(count: int) -> str:
-    """Fragments that are spread side by side."""
+    """Fragments that are spread next to each other."""
     spreads = " ".join(numbered(count, "...f{}"))
     return f"{{{spreads}}}" + " ".join(numbered(count, "fragment f{} on Query {{__typename}}"))
 
 
 def chain(count: int) -> str:
-    """Fragments that are spread in one another."""
+    """Fragments that are nested."""
     link = "fragment f{} on Query {{ __typename ...f{} }}"
     links = " ".join(link.format(number, number + 1) for number in range(count))
     return f"{{...f0}} {links} fragment f{count} on Query {{ __typename }}"
@@ -484,7 +484,7 @@ DOCUMENTS: Final[dict[str, Callable[[int], str]]] = {
 def test_documents_of_graphql_are_linear(
     document: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fields of one name are compared pair by pair: the library stops after so many pairs."""
+    """Fields with the same name are compared in pairs: the library limits the number of pairs."""
     monkeypatch.setattr(overlapping, "MAX_COMPLEXITY_BUDGET", 100)
     documents = valid_documents.ValidDocuments(0)
 

@@ -1,4 +1,4 @@
-"""Acts that take a table or its columns out of their names, where a DENY on a column binds."""
+"""Acts that change the name of a table or its columns, with a DENY on a column in force."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ MASK = {"effect": "mask", "expression": "null"}
 
 
 def split(name: str, act: str, limit: Mapping[str, Any] = DENY) -> RealmState:
-    """`ana` and `bo` read and alter a table, a column of which is denied to `ana`, or masked."""
+    """`ana` and `bo` may read and alter a table; one column is denied to `ana`, or masked."""
     text = own.of_text(MODEL + ENGINE.format(engine=name, read=READING[name], alter=act))
     system = load_system("split", {name: "on"}, text)
     table, column = Entity("table", "orders"), Entity("column", "orders/iban")
@@ -125,7 +125,7 @@ def test_other_acts_that_take_no_values_stay() -> None:
 
 @pytest.mark.parametrize("name", engine.NAMES)
 def test_what_renames_is_kept_from_whom_a_filter_or_mask_binds(name: str) -> None:
-    """But in Spark's gateway, which asks about that itself for all changes of a table."""
+    """Except in Spark's gateway, which checks that itself for all changes of a table."""
     acts = [act for act in engine.load(name).acts.values() if act.renames]
     assert all(act.whole or name == "spark" for act in acts)
     assert bool(acts) is (name in READING)

@@ -37,8 +37,7 @@ EVERY_ANSWER = ("duplicate-statement", "shadowed-statement", "unheld-role")
 
 EVERY_OPERATION = {"bypassed-deny": 60, "idle-deny": 5, "unreachable-privilege": 5}
 """Rules whose findings affect no operation, but perhaps the bare privilege, each with the number of
-worlds to search by day; nightly three times as many.
-"""
+worlds to search by day; nightly three times as many."""
 
 
 def snapshot_of(system: System, facts: Facts) -> Matrix:

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline diff` and `lint`: what they show, and what they answer to the shell."""
+"""`lakewarden pipeline diff` and `lint`: their outputs, and their exit codes."""
 
 from __future__ import annotations
 

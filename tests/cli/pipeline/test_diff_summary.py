@@ -1,4 +1,4 @@
-"""What changed, as a comment of a pull request and as a log of code scanning."""
+"""The changes as a comment on a pull request and as a code scanning log."""
 
 from __future__ import annotations
 

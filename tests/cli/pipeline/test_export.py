@@ -1,4 +1,4 @@
-"""`lakewarden pipeline export`: what it asks for, what it says, and exit codes."""
+"""`lakewarden pipeline export`: its arguments, its messages, and exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPORT: Mapping[str, Any] = {
 
 @dataclass
 class Jobs:
-    """Stands for the job; says what it was asked for."""
+    """Replaces the job; records its arguments."""
 
     asked: list[tuple[Path, Mapping[str, Any]]] = field(default_factory=list)
     error: Exception | None = None

@@ -1,4 +1,4 @@
-"""Running systems as sources: our own server plays each, and the directory decides as it does."""
+"""Live systems as sources: our own server plays each, and the directory decides like it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ IDENTITY = [
 
 
 def seeing(name: str, state: RealmState) -> Iterator[Effect]:
-    """What lets the walker see everything in a realm."""
+    """Grants that allow the crawler to see everything in a realm."""
     walker = state.system.spelled(Principal(USER, WALKER))
     yield PrincipalChanged(walker, True)
     if name == "datahub":
@@ -98,7 +98,7 @@ def seeing(name: str, state: RealmState) -> Iterator[Effect]:
 
 @pytest.fixture
 def original(request: pytest.FixtureRequest, admin: Admin) -> str:
-    """A store with the small realm of the test's `name`, and somebody who sees everything."""
+    """A store with the small realm `name`, and a user who sees everything."""
     name: str = request.node.callspec.params["name"]
     admin("load", str(admin.cli.folders[name]), "--realm", name)
     with opened(admin.url) as service:

@@ -1,4 +1,4 @@
-"""A realm of a store as a source: as it is, as it was, and again."""
+"""A realm of a store as a source: its current state, an earlier one, and again."""
 
 from __future__ import annotations
 

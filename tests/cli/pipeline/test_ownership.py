@@ -1,4 +1,4 @@
-"""`lakewarden pipeline ownership`: the owners of a directory change, and nothing else."""
+"""`lakewarden pipeline ownership`: changes only the owners of a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline people`: who reads what, out of a review that was made."""
+"""`lakewarden pipeline people`: the readers of assets, from an existing review."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lakewarden.pipeline.review.run import make_review
 from lakewarden.pipeline.session import Deferred
 from tests.cli.realms import Cli, write_realm
 
-NOTHING: Any = None  # whatever is asked of Spark fails
+NOTHING: Any = None  # any use of Spark fails
 ASKED: Any = {"privileges": ["SELECT_TABLE"], "operations": ["none"]}
-"""As little as can be reviewed: who reaches what is named whatever is asked."""
+"""The smallest possible review: users with access to assets are always listed."""
 
 
 @pytest.fixture(scope="module")
 def review(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Readers read a schema, but for one table; eve owns that."""
+    """Readers may read a schema, except for one table, which eve owns."""
     folder = tmp_path_factory.mktemp("review")
     tables = ["table:lk:c.s.pay", "table:lk:c.s.t", "table:lk:c.s.u"]
     words = ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"]

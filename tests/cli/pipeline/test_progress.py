@@ -1,4 +1,4 @@
-"""How far a run is: a line for each stage, or bars on a terminal."""
+"""The progress of a run: a line for each stage, or bars on a terminal."""
 
 from __future__ import annotations
 

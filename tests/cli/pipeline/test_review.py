@@ -1,4 +1,4 @@
-"""`lakewarden pipeline review`: what it asks for, what it says, and exit codes."""
+"""`lakewarden pipeline review`: its arguments, its messages, and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPORT: Mapping[str, Any] = {
 
 @dataclass
 class Jobs:
-    """Stands for the job; says what it was asked for."""
+    """Replaces the job; records its arguments."""
 
     asked: list[tuple[Path, Mapping[str, Any]]] = field(default_factory=list)
     error: Exception | None = None

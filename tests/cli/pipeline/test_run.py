@@ -1,4 +1,4 @@
-"""Several jobs in one run: what they are made of, what is refused, and that they do their work."""
+"""Several jobs in one run: their composition, refused combinations, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lakewarden changes` and `lakewarden pipeline stream`, as people call them."""
+"""`lakewarden changes` and `lakewarden pipeline stream`, called like users call them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_index_follows_and_says_what_is_missing(
 
 
 def _follow_over_a_gap(estate: Estate, folder: Path) -> None:
-    """A run that missed a file goes on once it is there."""
+    """A run that missed a file continues once the file exists."""
     (estate.feed / f"{LAKE}-{10**6:015}.jsonl").unlink()
     with opened(folder) as service:
         again = replace(estate, service=service)

@@ -1,4 +1,4 @@
-"""What jobs make as tables of formats, from the command line, by real jobs that need no Spark."""
+"""Tables of jobs in table formats, from the command line, by real jobs that need no Spark."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_directory_as_tables_of_iceberg(cli: Cli, source: Path) -> None:
 def test_an_index_as_tables_of_delta(cli: Cli, source: Path) -> None:
     index = source.parent / "index"
     words = (str(ingested(cli, source)), "--out", str(index), "--now", "1.5")
-    # The version is there before its tables: they come with the next run.
+    # The version is published before its tables: the next run writes them.
     assert cli("pipeline", "index", *words).code == 0
     found = cli("pipeline", "index", *words, "--table-format", "delta")
     assert found.code == 0, found.err
@@ -113,7 +113,7 @@ def names_in(folder: Path) -> list[str]:
     return names
 
 
-# That of Delta is read back on an object store by day, in storage/test_pinned_tables.
+# Delta is read back on an object store by day, in storage/test_pinned_tables.
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("kind", ["iceberg", "delta"])
 def test_a_directory_is_read_back_from_its_tables(cli: Cli, source: Path, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""`lakewarden pipeline unused`, from a store's own counts to its exit code."""
+"""`lakewarden pipeline unused`, from a store's own usage counts to its exit code."""
 
 from __future__ import annotations
 

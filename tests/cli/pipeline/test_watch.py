@@ -1,4 +1,4 @@
-"""The jobs of a file, again and again: rounds, figures, and how it ends."""
+"""Repeated runs of a file's jobs: rounds, figures, and exit."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_job_that_fails_ends_its_round_and_the_next_one_begins(
 
 
 class Clock:
-    """Time that passes when somebody waits or works."""
+    """A clock that advances when a caller waits or works."""
 
     def __init__(self) -> None:
         self.now, self.waited = 1_000.0, list[float]()
@@ -87,7 +87,7 @@ class Clock:
 
 
 class Working:
-    """Stands for a bound job: takes so many seconds each time."""
+    """Replaces a bound job: takes so many seconds each time."""
 
     verb, out = "index", None
 
@@ -113,7 +113,7 @@ def test_a_round_that_takes_too_long_is_followed_at_once_and_the_missed_are_coun
     figures, told = JobFigures(), list[int]()
     jobs: Any = [job]
     assert watch.watch(jobs, 10.0, figures, lambda: told.append(1), clock.wait, 4) == 0
-    # The second one lasts over the moments 1020 and 1030; the third begins when it ends.
+    # The second run lasts past the times 1020 and 1030; the third begins when it ends.
     assert job.began == [1_000, 1_010, 1_035, 1_040]
     assert len(told) == 4
     folder = figures._registry.get_sample_value
@@ -194,7 +194,7 @@ def test_a_watch_is_no_job(cli: Cli, folder: Path, verb: str) -> None:
 
 
 class Ending:
-    """Stands for a bound job that ends with these codes, one after the other."""
+    """Replaces a bound job that ends with these codes in turn."""
 
     text = "lakewarden pipeline index"
 

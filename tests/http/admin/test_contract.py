@@ -1,4 +1,4 @@
-"""The API as a contract: every route guarded and described, every error a problem."""
+"""The API as a contract: every route is guarded and described, every error a problem document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links and questions to several realms, over the API."""
+"""Links, and questions about several realms, over the API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def grant(api: Api, user: str, words: list[str], *realms: str) -> None:
 
 @pytest.fixture
 def estate(lake: Api) -> Api:
-    """The table `orders` is a dataset in CDAP that `zoe` reads; `gate` may ask of both realms."""
+    """`orders` is linked to a dataset in CDAP that `zoe` may read; `gate` may ask about both."""
     lake.must("PUT", "/links", ENDS)
     body = {"privileges": ["READ"], "to": ["user:zoe"], "on": DATASET}
     lake.must("PUT", "/realms/cdap/statements/zoe", body)
@@ -166,7 +166,7 @@ def test_a_realm_that_may_not_be_asked_is_left_out_with_all_its_links(estate: Ap
     assert [one["person"] for one in found["people"]] == ["ana"]
     assert found["left_out"] == ["cdap", "datahub"]
     alone = estate.must("POST", "/estate/access", {"asset": HIDDEN}, user="clerk")
-    assert alone["left_out"] == ["cdap", "datahub"]  # nothing is linked, and it is told alike
+    assert alone["left_out"] == ["cdap", "datahub"]  # nothing is linked: not revealed
 
 
 def table(api: Api, **parts: object) -> Any:

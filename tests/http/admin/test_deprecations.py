@@ -1,4 +1,4 @@
-"""What is deprecated is announced in headers and described, until it goes."""
+"""Deprecations are announced in headers and in the description, until the removal."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ANNOUNCED = {
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """A server of a release in which some things are deprecated."""
-    Admin()  # the description of all servers of this process is made before these are
+    """A server of a release with some deprecations."""
+    Admin()  # creates the process-wide description before these deprecations exist
     for name, deprecation in PLANTED.items():
         monkeypatch.setitem(DEPRECATED, name, deprecation)
     with threaded(tmp_path, admin="admin") as served:
@@ -87,7 +87,7 @@ def test_deprecations_are_in_the_api_description(monkeypatch: pytest.MonkeyPatch
 
 
 def _without(described: Any) -> Any:
-    """A description without all that is said of deprecations."""
+    """A description without all deprecation notes."""
     match described:
         case {"deprecated": True, "x-sunset": _, "description": str(text), **rest}:
             before = text.removesuffix(f"Deprecated: {USE}").removesuffix(". ")

@@ -1,4 +1,4 @@
-"""Passwords of the people of a directory: set by operators, good for the pages."""
+"""Passwords of a directory's people: set by operators, valid for the pages."""
 
 from __future__ import annotations
 

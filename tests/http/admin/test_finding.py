@@ -1,4 +1,4 @@
-"""The tree of a realm and the search over names: what is found, and what stays hidden."""
+"""The tree of a realm and the search over names: found entities, and hidden ones."""
 
 from __future__ import annotations
 

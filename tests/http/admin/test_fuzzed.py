@@ -1,7 +1,7 @@
-"""Our own API as its description says it is: requests drawn from `openapi.json`, and hostile ones.
+"""Our own API against its description: requests drawn from `openapi.json`, and hostile ones.
 
-A process of its own serves a small lake; schemathesis draws requests for each kind of caller. The
-administrator's credential is the root token, which no request of the run can take away. Source:
+A separate process serves a small lake; schemathesis draws requests for each kind of caller. The
+administrator's credential is the root token, which no request of the run can revoke. Source:
 security reference, T-50.
 """
 
@@ -101,7 +101,7 @@ UNDESCRIBED = {
     "that just one of three is named": ("GET /realms/{realm}/history",),
     "what a policy file holds": ("POST /realms/{realm}/plan", "POST /realms/{realm}/apply"),
 }
-"""By what a JSON schema cannot say: the routes that refuse, for it, what their schema lets pass."""
+"""Constraints beyond JSON schema, with the routes that refuse schema-valid requests for them."""
 
 NAMES = f"""
 [dictionaries.realms]
@@ -137,11 +137,11 @@ string = {{ dictionary = "words", probability = 0.3 }}
 # Where a page goes on is not to be made up.
 "query.page.token" = ""
 """
-"""Names that are there: requests made of drawn names alone would seldom get beyond a 404."""
+"""Existing names: requests with only drawn names would seldom get beyond a 404."""
 
 
 def settings() -> str:
-    """The tool's settings: names, checks, and who may refuse what the schema lets pass."""
+    """The tool's settings: names, checks, and the expected refusals of schema-valid requests."""
     checks = "".join(f"{name}.enabled = true\n" for name in CHECKS)
     excused = "".join(
         f'\n[[operations]]\ninclude-name = "{method} {PREFIX}{path}"\n'
@@ -175,7 +175,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
 
 
 def _furnish(served: Served) -> str:
-    """Puts a small lake into the server; a token of `ana`, who may load one of two tables."""
+    """Loads a small lake; returns a token of `ana`, who may load one of two tables."""
 
     def must(method: str, path: str, body: object = None) -> object:
         answer = served.ask(method, f"/api/v1{path}", body, token=ROOT)
@@ -233,7 +233,7 @@ def test_the_server_does_what_its_description_says(
     drawn = ("--seed", "1", "--max-examples", str(examples), "--phases", phases)
     before = _revision(fuzzed)
     _run(fuzzed, caller, tmp_path, *drawn)
-    # The administrator gets through to the store, and strangers do not.
+    # The administrator's requests reach the store, those of strangers do not.
     if caller == ADMINISTRATOR:
         assert _revision(fuzzed) > before
     if caller == NOBODY:

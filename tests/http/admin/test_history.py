@@ -1,4 +1,4 @@
-"""The trail is searched from its end, one thing's history is told, and what was used is counted."""
+"""The trail is searched from its end, an entity's history is shown, and usage is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of a realm, two principals compared, one summed up, and who may by reason."""
+"""The matrix of a realm, a comparison of principals, one's summary, permitted users by reason."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_an_earlier_revision_is_shown_beside_the_present_one(lake: Api) -> None:
     assert cells_of(found, "cells")["ben", HIDDEN] == "a" != then["ben", HIDDEN]
     columns = [one["sample"] for one in found["columns"]]
     row = next(at for at, one in enumerate(found["rows"]) if "ben" in one["sample"])
-    # The new table may be of another column's class now, and was not stored then.
+    # The new table may be in another column's class now, and was not stored before.
     assert found["cells"][row] == "a" * len(columns)
     assert sum(one["entities"] for one in found["columns"]) == 3
     assert then["ben", fresh] == "." if fresh in columns else True

@@ -1,4 +1,4 @@
-"""Links between two realms that rules about names would make."""
+"""Suggested links between two realms, from rules about names."""
 
 from __future__ import annotations
 

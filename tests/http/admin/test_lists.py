@@ -1,4 +1,4 @@
-"""Lists are cut anywhere, narrowed and sorted by the server."""
+"""Lists are paged, filtered and sorted by the server."""
 
 from __future__ import annotations
 

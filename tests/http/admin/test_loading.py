@@ -1,4 +1,4 @@
-"""Rows sent to be loaded: checked name by name, and counted."""
+"""Rows sent for loading: each name is validated, and the rows are counted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_rows_that_cannot_be_are_refused(api: Api, change: dict[str, object], sa
 
 
 def test_loading_needs_the_right_to(api: Api) -> None:
-    """Nor is anything worked out for who has not; each no is in the trail."""
+    """Without it, nothing is computed; each denial is in the trail."""
     for rows in (ROWS, {**ROWS, "model": "nope"}):
         assert api.ask("POST", PATH, rows, user="eve").status == 403
     query = {"realm": "gravitino", "operation": "realm.import"}

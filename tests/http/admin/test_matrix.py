@@ -1,4 +1,4 @@
-"""Every endpoint with every kind of caller, and with hostile words in every place."""
+"""Every endpoint with every kind of caller, and with hostile words in every parameter."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ QUERIES = {
     "other": "dataset:shop.orders",
 }
 OF_PATH = {"/links/suggestions": {"other": "cdap"}}
-"""Parameters that mean something else there."""
+"""Parameters with another meaning there."""
 
 FOR_EVERYBODY = {"/whoami", "/realms", "/directories", "/session", "/search"}
 FOR_THE_REALM_S_PEOPLE = {
@@ -103,7 +103,7 @@ FOR_THE_REALM_S_PEOPLE = {
     "/realms/{realm}/children",
 }
 PLAYGROUND = "/playground/run"
-"""For everybody, and about nothing that is stored."""
+"""Open to everybody, and independent of stored data."""
 
 SIGNING_IN_AND_OUT = {("POST", "/session"), ("DELETE", "/session")}
 HOSTILE = [

@@ -1,4 +1,4 @@
-"""A scenario is run for anybody who is signed in: cases, why, mistakes with their place, limits."""
+"""Any signed-in user may run a scenario: cases, explanations, errors with their place, limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policy as code over the API: a policy is read, planned, and applied as it was planned."""
+"""Policy as code over the API: a policy is read, planned, and applied according to the plan."""
 
 from __future__ import annotations
 

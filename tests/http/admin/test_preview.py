@@ -1,4 +1,4 @@
-"""A change is shown before it is made: who gains and loses, what was used, new findings."""
+"""The preview of a change: gains and losses, affected usage, new findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions over our own API: about oneself, about others, and what one is told of the reasons."""
+"""Questions over our own API: about oneself, about others, and how much of the reasons is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Realms over our own API: seen, created, changed and dropped."""
+"""Realms over our own API: read, created, changed and dropped."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_realm_whose_model_cannot_be_used_is_closed_and_told(api: Api) -> None
         "resource": {"type": "document", "id": "plan", "properties": {"realm": "mine"}},
     }
     assert api.ask("POST", "//access/v1/evaluation", question).status == 503
-    # At its own path it is as one that is not there.
+    # Its own path responds as if the realm did not exist.
     assert api.ask("POST", "//r/mine/access/v1/evaluation", question).status == 401
     assert api.must("GET", "/realms/gravitino")["model"] == "gravitino"
     assert api.ask("DELETE", "/realms/mine").status == 204

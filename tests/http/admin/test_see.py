@@ -1,4 +1,4 @@
-"""What somebody sees of a table: who may ask, what is answered, what stays hidden."""
+"""A user's view of a table: permitted callers, the answers, and hidden facts."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_an_allowed_read_is_explained_with_what_limits_it(limited: Api) -> None:
         "1 row filter (rows) and 2 column masks (last, strict) bind where it is read:"
         f" `lakewarden see ana {TABLE}`"
     ]
-    # An administrator learns the same of others, with what else there is to note.
+    # For others, an administrator gets the same answer, with additional notes.
     of_other = limited.must("POST", EXPLAIN, {**asking, "principal": "user:ana"})
     assert of_other["limits"] == found["limits"]
     assert found["notes"][0] in of_other["notes"]
     column = {"entity": COLUMN, "operation": "column.read"}
     assert limited.must("POST", EXPLAIN, column, user="ana")["limits"] == found["limits"]
-    # A mask on a column that is not stored binds by its name.
+    # A mask on a column that is not stored binds by name.
     new = {"on": "column:lk:sales.raw.orders.new", "expression": "null"}
     limited.must("PUT", "/realms/gravitino/masks/new", new)
     masks = limited.must("POST", EXPLAIN, asking, user="ana")["limits"]["masks"]

@@ -81,7 +81,7 @@ def test_the_checks_of_a_server_that_is_well(lake: Api) -> None:
 
 
 def test_a_clock_that_is_behind_is_noticed(lake: Api) -> None:
-    # The store may have been made long before the test: an hour is behind whatever was written.
+    # The store may be older than the test: an hour ago is before every write.
     now = lake.service.clock()
     lake.service.clock = lambda: now - 3_600.0
     checks = lake.must("POST", "/server/doctor")["checks"]

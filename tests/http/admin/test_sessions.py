@@ -1,4 +1,4 @@
-"""Sessions of the pages over our own API: who gets one, what it is good for, when it ends."""
+"""Sessions of the pages over our own API: who gets one, its permissions, and its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHECK = {"operation": "table.load", "entity": TABLE}
 
 
 class Browser:
-    """Keeps the cookie and the token that requests have to say, as the pages do."""
+    """Stores the cookie and the token that requests need, like the pages."""
 
     def __init__(self, api: Api, answer: Answer) -> None:
         self._api = api

@@ -1,4 +1,4 @@
-"""A policy as DataHub writes it, for readers of the realm and for those who manage policies."""
+"""A policy in DataHub's notation, for readers of the realm and for policy managers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(api: Api, body: object) -> Answer:
 
 @pytest.fixture
 def hub(api: Api) -> Api:
-    """A policy is stored; `pia` holds nothing but `MANAGE_POLICIES`, `ana` nothing."""
+    """A policy is stored; `pia` has only `MANAGE_POLICIES`, `ana` nothing."""
     for user in ("pia", "ana", "reader"):
         api.must("PUT", f"/directories/main/users/{user}")
     manage = {"privileges": ["MANAGE_POLICIES"], "to": ["user:urn:li:corpuser:pia"]}

@@ -1,4 +1,4 @@
-"""Targets over the API, against a real PostgreSQL; and addresses that a request may not bring."""
+"""Targets over the API, against a real PostgreSQL; and addresses that a request may not contain."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def server(tmp_path: Path) -> Iterator[Api]:
 
 @pytest.fixture
 def database(postgres_url: str, server: Api) -> Iterator[Any]:
-    """A database with the table and the user, which is a target of the realm."""
+    """A database with the table and the user; it is a target of the realm."""
     with fresh_database(postgres_url) as url:
         address = sa.make_url(url).set(drivername="postgresql")
         text = address.render_as_string(hide_password=False)
@@ -61,7 +61,7 @@ def database(postgres_url: str, server: Api) -> Iterator[Any]:
 
 
 def add(server: Api, address: str) -> None:
-    """Adds the target as the CLI does: its server is on a socket, which no request may name."""
+    """Adds the target like the CLI: its server is on a socket, which no request may name."""
     service, operator = server.service, Actor("admin", directory="main", credential="database")
     write, sealing = partial(service.write, operator), server.app.parts.services.sealing
     pushing = Pushing(service, operator, write, sealing, connect_target)
@@ -222,7 +222,7 @@ def stored_secret(server: Api) -> str:
 
 def test_one_that_is_to_follow_is_behind_at_first(server: Api) -> None:
     added = server.must("PUT", TARGET, {"catalog": "lk.sales", "url": AWAY, "follow": True})
-    assert added["state"] in ("behind", "failing")  # by then somebody may have tried
+    assert added["state"] in ("behind", "failing")  # a process may have tried by then
     assert added["behind_since"] is not None
 
 

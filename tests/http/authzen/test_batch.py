@@ -1,4 +1,4 @@
-"""Batches: neighbours that differ in any word, each answered as if it came alone."""
+"""Batches: items that differ in any word, each answered as if it were alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PARTS: dict[str, list[dict[str, Any] | None]] = {
 
 
 def _items() -> list[dict[str, Any]]:
-    """Every combination of the parts, three times: at first no answer is cached, then every one."""
+    """Every combination of the parts, three times: first no answer is cached, later every one."""
     items = [
         {name: part for name, part in zip(PARTS, parts, strict=True) if part is not None}
         for parts in product(*PARTS.values())

@@ -1,4 +1,4 @@
-"""Who may ask about whom: oneself always, others with the right of an enforcement point."""
+"""Permitted callers: for oneself always, for others with an enforcement point's permission."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_searching_for_subjects_takes_the_right() -> None:
     assert ids(Asking(WORLD, "gate").search("subject", body)) == ["ana"]
 
 
-# --- what is seen ---
+# --- visibility ---
 
 
 def test_statements_about_others_take_the_right_to_explain() -> None:
@@ -194,7 +194,7 @@ def test_one_may_ask_about_ones_rights_over_the_server() -> None:
     assert Asking(WORLD, "ana").post(EVALUATIONS, {"evaluations": []})[0] == 400
 
 
-# --- rights are decided anew where they may have changed ---
+# --- permissions are decided again when they may have changed ---
 
 
 def test_a_right_that_is_taken_away_is_gone_with_the_next_state() -> None:

@@ -1,10 +1,10 @@
-"""The cases of the certification scenario, over a model file that is nothing but rules.
+"""The cases of the certification scenario, over a model file with only rules.
 
-Once over facts that are in memory, once over a realm that the command line made of the file: the
-rows were ingested, loaded into a store and read from it, as those of any model of one's own.
+They run over facts in memory, and over a realm that the command line created from the file: its
+rows were ingested, loaded into a store and read from it, like those of any custom model.
 
 Source: openid/authzen, certification/authorization-api-1_0-scenario.md at e287920eed84: Basic,
-Batch, Search and Discovery, each with the properties that a request brings.
+Batch, Search and Discovery, each with the properties in the requests.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TABLES = {
 
 
 def stored_records(folder: Path) -> RealmState:
-    """The world of the scenario as a realm of a model of one's own, by the command line alone."""
+    """The world of the scenario as a realm of a custom model, by the command line alone."""
     model, tables, rows = folder / "records.toml", folder / "tables", folder / "rows"
     database = f"sqlite:///{folder}/store"
     model.write_text(RECORDS, "utf-8")
@@ -287,7 +287,7 @@ def test_a_thousand_items_are_answered_and_one_more_is_refused(pdp: Asking) -> N
 def test_ten_thousand_items_are_answered_where_the_settings_let_them(
     pdp: Asking, extra: dict[str, Any]
 ) -> None:
-    """Each item is whole, so the body is beyond what other calls may send."""
+    """Each item is complete, so the body exceeds the limit of other calls."""
     large = pdp.as_("gate")
     large.services = replace(pdp.services, batch_rows=10_000)
     one = {"subject": ALICE, "action": READ, "resource": ONE}

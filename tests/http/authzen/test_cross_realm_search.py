@@ -1,4 +1,4 @@
-"""Searches over several realms: the union of what one realm after the other answers."""
+"""Searches over several realms: the union of the answers of each realm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short way says what the kernel says: decision, reason, and the statements that decide."""
+"""The shortcut agrees with the kernel: decision, reason, and the deciding statements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_NIGHT = [pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 6
 
 
 def _asked(request: Request) -> dict[str, Any]:
-    """The question as AuthZEN puts it."""
+    """The request in AuthZEN's form."""
     target = request.target
     if target == NO_RESOURCE:
         type, id = "platform", "platform"
@@ -97,7 +97,7 @@ def test_batches_in_random_worlds_are_those_of_decisions(model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_short_way_is_taken(model: str) -> None:
-    """So that the tests above are about it."""
+    """Ensures that the tests above cover it."""
     world = make(load_system(model), 3)
     drawn = realm("drawn", world.system, world.facts)
     now = state(drawn)
@@ -126,7 +126,7 @@ def test_too_many_answers_are_forgotten_and_still_the_same(
 
 
 class _Slow(list[bytes | None]):
-    """A list to which nothing is added before others had their turn."""
+    """A list that lets other threads run before each append."""
 
     def append(self, text: bytes | None) -> None:
         time.sleep(0.02)
@@ -134,7 +134,7 @@ class _Slow(list[bytes | None]):
 
 
 def test_answers_that_are_made_at_the_same_time_have_each_a_number_of_their_own() -> None:
-    """Batches are answered in threads: an answer must never be found under another's number."""
+    """Threads answer batches: an answer must never be found under another one's number."""
     world = make(load_system("cdap"), 0)
     drawn = realm("drawn", world.system, world.facts)
     cache = evaluator.EvaluatorCache(state(drawn))
@@ -160,7 +160,7 @@ def test_an_operation_that_is_forgotten_meanwhile_is_found_all_the_same() -> Non
     cache = evaluator.EvaluatorCache(state(drawn))
 
     class Forgotten(dict[tuple[str, str, str], OperationCache]):
-        """What another thread empties right after each look and each store."""
+        """A cache that another thread empties right after each lookup and each store."""
 
         def __setitem__(self, key: tuple[str, str, str], made: OperationCache) -> None:
             pass
@@ -170,7 +170,7 @@ def test_an_operation_that_is_forgotten_meanwhile_is_found_all_the_same() -> Non
 
 
 def test_what_is_cached_of_a_former_state_goes_without_the_collector() -> None:
-    """Else a server that writes keeps the matrices of many states, and grows."""
+    """Otherwise a writing server would keep the matrices of many states, and grow."""
     tables = ("lk:c.s.t", "lk:c.s.own")
     asked = [question("ana", "table.load", f"table/{table}") for table in tables]
     gate = Asking(state(lake(), revision=1), "admin")

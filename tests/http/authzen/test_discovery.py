@@ -1,4 +1,4 @@
-"""Discovery: the endpoints of the whole and of one realm, the same for whoever asks."""
+"""Discovery: the endpoints of the server and of one realm, the same for every caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors: the status of each kind, a JSON string as body, and no details that are not ours."""
+"""Errors: the status of each kind, a JSON string as body, and no foreign details."""
 
 from __future__ import annotations
 

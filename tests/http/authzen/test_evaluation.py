@@ -1,4 +1,4 @@
-"""Evaluation: one meaning whatever way a body takes, and nothing ambiguous is read."""
+"""Evaluation: one meaning for all code paths of a body, and ambiguous bodies are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORLD = state(records(), lake())
 PDP = Asking(WORLD)
 USUAL = question("ana", "table.load", "table/lk:c.s.t")
 
-# --- the usual shape is believed only when it is proven ---
+# --- the usual shape is only assumed if it is verified ---
 
 
 def _text(value: object) -> bytes:
@@ -207,7 +207,7 @@ def test_a_short_answer_is_the_decision_alone(more: dict[str, Any]) -> None:
     assert PDP.post(EVALUATION, full) == PDP.post(EVALUATION, USUAL)
 
 
-# --- the ways agree ---
+# --- the code paths agree ---
 
 _WHO = st.sampled_from(["ana", "ben", "eve", "alice", "bob", "zoe", "", "urn:li:corpuser:ana"])
 _KIND = st.sampled_from(["user", "user", "user", "group", "role", "robot", ""])
@@ -277,7 +277,7 @@ def test_a_semantic_cuts_the_answers_off_behind_the_one_that_decides(
 def test_questions_that_differ_never_share_an_answer(
     asked: list[tuple[dict[str, Any], str]],
 ) -> None:
-    """What one server has been asked before changes nothing, whoever asked it."""
+    """A server's earlier requests, of any caller, change nothing."""
     warm = Asking(WORLD)
     for body, who in asked:
         remembered = warm.as_(who).sent(EVALUATION, _text(body))
@@ -286,7 +286,7 @@ def test_questions_that_differ_never_share_an_answer(
 
 
 def test_every_member_of_a_caller_makes_another_caller() -> None:
-    """The same name with another credential is remembered apart."""
+    """The same name with another credential is cached separately."""
     pdp = PDP.as_("ana")
     callers = [
         pdp,
@@ -309,7 +309,7 @@ def test_a_new_state_begins_with_nothing() -> None:
     assert pdp.evaluation(USUAL)["context"]["revision"] == REVISION + 1
 
 
-# --- what an answer says ---
+# --- the contents of a response ---
 
 
 def test_an_answer_names_reason_statements_and_revision() -> None:

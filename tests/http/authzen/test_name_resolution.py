@@ -1,4 +1,4 @@
-"""Which realm, subject and resource a question means."""
+"""The realm, subject and resource that a question names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"
 
 
 def catalog() -> Any:
-    """A DataHub realm in which ana may view one dataset, and everything as a platform."""
+    """A DataHub realm in which ana may view one dataset, and all datasets of a platform."""
     rows = facts(
         DATAHUB,
         [f"dataset:{DATASET}"],
@@ -160,7 +160,7 @@ _ENTITIES = st.one_of(
 
 @given(_ENTITIES)
 def test_a_sole_realm_is_the_only_one_that_fits(named: Entity) -> None:
-    """What the short way leans on: no realm that it leaves out could be meant."""
+    """The shortcut relies on this: no realm that it skips could be meant."""
     realms = [one for name, one in sorted(WORLD.realms.items()) if name != "_server"]
     sole = name_resolution.only_realm(realms, named.type, look(named.name))
     fitting = [one for one in realms if name_resolution._fits(one, named.type, named.name)]

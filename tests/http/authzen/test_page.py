@@ -1,4 +1,4 @@
-"""The page about AuthZEN names what there is."""
+"""The page about AuthZEN names only existing things."""
 
 from __future__ import annotations
 

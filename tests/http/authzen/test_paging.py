@@ -1,4 +1,4 @@
-"""Pages: every result once, in order, and tokens that belong to one search."""
+"""Pages: every result once, in order, and tokens bound to one search."""
 
 from __future__ import annotations
 

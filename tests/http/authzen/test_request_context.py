@@ -1,4 +1,4 @@
-"""What comes along with a question."""
+"""The context of a question."""
 
 from __future__ import annotations
 
@@ -146,5 +146,5 @@ def test_only_true_is_true(soft: object) -> None:
 
 
 def test_subresources_come_with_the_context() -> None:
-    """A system without constraints judges them like their question without any."""
+    """A system without constraints decides them as if there were none."""
     assert _decides("load", {"subResources": [PII, "tag:m:hot"]})

@@ -1,4 +1,4 @@
-"""AuthZEN on a real server: what the server does around the handlers, and writes becoming seen."""
+"""AuthZEN on a real server: the server's work around the handlers, and the visibility of writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _document(answer: Answer) -> Any:
 
 
 def _make(served: Served, metalake: str) -> None:
-    """Makes a metalake, which the caller then owns."""
+    """Creates a metalake, which the caller then owns."""
     body = {"name": metalake, "comment": "", "properties": {}}
     assert _post(served, "/api/metalakes", body).status == 200
 

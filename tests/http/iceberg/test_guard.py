@@ -1,4 +1,4 @@
-"""Requests that no client of good will sends, and answers that no catalog should give."""
+"""Malicious requests, and responses that no catalog should send."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ UNPLACING = {"action": "remove-properties", "removals": ["write.data.path"]}
 CREATING = {"requirements": [{"type": "assert-create"}]}
 
 ATTACKS: list[tuple[str, str, str, object]] = [
-    # what the user may not see, load, write, by every endpoint
+    # what the user may not see, load or write, by every endpoint
     ("ana", "GET", "shop/namespaces/hr", None),
     ("ana", "HEAD", "shop/namespaces/hr", None),
     ("ana", "GET", "shop/namespaces/hr/tables", None),
@@ -81,7 +81,7 @@ ATTACKS: list[tuple[str, str, str, object]] = [
     ("ana", "POST", "shop/namespaces/sales/properties", {"removals": [], "updates": {"a": "b"}}),
     ("ana", "POST", TABLES, NEW),
     ("ana", "POST", "shop/namespaces/sales/views", {"name": "v"}),
-    # bodies that name something else than the path
+    # bodies that name another object than the path
     ("wes", "POST", ORDERS, changes(set_properties(a="b"), identifier=HR_TABLE)),
     ("wes", "POST", "shop/transactions/commit", {"table-changes": [changes(identifier=HR_TABLE)]}),
     (
@@ -97,7 +97,7 @@ ATTACKS: list[tuple[str, str, str, object]] = [
     ("wes", "POST", "shop/views/rename", {"source": HR_TABLE, "destination": SALES_TABLE}),
     ("sam", "POST", TABLES, {**NEW, "name": "hr\x1fpeople"}),
     ("wes", "POST", ORDERS, {**changes(), **CREATING}),
-    # files of others
+    # files of other tables
     ("sam", "POST", TABLES, {**NEW, "location": ELSEWHERE}),
     ("sam", "POST", TABLES, {**NEW, "properties": {"write.data.path": ELSEWHERE}}),
     ("sam", "POST", REGISTER, {"name": "new", "metadata-location": ELSEWHERE}),
@@ -106,7 +106,7 @@ ATTACKS: list[tuple[str, str, str, object]] = [
     ("wes", "POST", ORDERS, changes(UNPLACING)),
     ("wes", "POST", ORDERS, changes({"action": "grant-everything"})),
     ("sam", "POST", f"{TABLES}/new", {**changes(MOVING), **CREATING}),
-    # paths that two readers could understand differently
+    # paths that two parsers could interpret differently
     ("ana", "GET", "shop/namespaces/sales%1Forders/tables", None),
     ("ana", "GET", "shop/namespaces/sales%2Ftables%2Forders", None),
     ("ana", "GET", "shop/namespaces/sales/tables/..%2F..%2Fhr%2Ftables%2Fpeople", None),
@@ -129,13 +129,13 @@ ATTACKS: list[tuple[str, str, str, object]] = [
     ("olga", "POST", "shop/namespaces", {"namespace": []}),
     ("olga", "POST", "shop/namespaces", {"namespace": ["a.b"]}),
     ("olga", "GET", "shop/namespaces/hr/tables?pageToken=1&pageToken=2", None),
-    # endpoints that there are not
+    # endpoints that do not exist
     ("olga", "GET", "shop/namespaces/hr/tables/people/files", None),
     ("olga", "PUT", PEOPLE, {}),
     ("olga", "PATCH", PEOPLE, {}),
     ("olga", "POST", "shop/admin", {}),
     ("olga", "GET", "shop/namespaces/hr/secrets", None),
-    # bodies that are none
+    # invalid bodies
     ("wes", "POST", ORDERS, b"{"),
     ("wes", "POST", ORDERS, b"[]"),
     ("wes", "POST", ORDERS, b'{"updates": [], "updates": [{"action": "set-location"}]}'),
@@ -254,7 +254,7 @@ def test_who_may_only_read_gets_credentials_of_the_readers_account(guard: Guarde
 
 @contextmanager
 def limit(guard: Guarded, **table: Any) -> Iterator[None]:
-    """A filter or a mask that binds everybody but `olga`, written by another process's service."""
+    """A filter or a mask that binds everybody except `olga`, written by another process."""
     system = load_system("gravitino", SETTINGS)
     spared = {} if "privileges" in table else {"except": ["user:olga"]}
     document = {"id": "limit", **spared, **table}

@@ -1,4 +1,4 @@
-"""Two real ones with the guard between them: `pyiceberg`, and Apache Iceberg's own REST catalog."""
+"""Two real programs with the guard between them: `pyiceberg`, and Apache Iceberg's REST catalog."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
 
 
 def place(client: Client, table: str) -> None:
-    """Says where the files of a table are to lie."""
+    """Sets the location for the files of a table."""
     loaded = client.load_table(table)
     with loaded.transaction() as transaction:
         transaction.set_properties({"write.data.path": f"{loaded.location()}/placed"})
 
 
 def _write(clients: Clients) -> None:
-    """Rows, columns and places of a table, by who may write it and who may not."""
+    """Writes rows, columns and locations of a table, by users with and without permission."""
     olga, sam, wes, ana = (clients[user] for user in ("olga", "sam", "wes", "ana"))
     wes.load_table("sales.orders").append(ROWS)
     assert ana.load_table("sales.orders").scan().to_arrow().num_rows == 2

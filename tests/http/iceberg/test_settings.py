@@ -1,4 +1,4 @@
-"""Settings of the guard that change what it lets through, and what it starts with."""
+"""Settings of the guard that change its decisions, and its start-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces of the guard: each request is a span, with the call to the catalog below it."""
+"""Traces of the guard: each request is a span, with the catalog call as its child."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def test_requests_are_spans_with_the_call_to_the_catalog_below(tmp_path: Path) -
 
 
 def _session(folder: Path, collected: Collector) -> list[str]:
-    """Loads, is denied, creates, and loads while the catalog hangs up; the tokens of the users."""
+    """Loads, is denied, creates, loads while the catalog disconnects; returns the users' tokens."""
     variables = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": collected.address,
-        "OTEL_BSP_SCHEDULE_DELAY": "3600000",  # what comes is what is sent at the end
+        "OTEL_BSP_SCHEDULE_DELAY": "3600000",  # only the final flush sends spans
     }
     with rest_catalog(folder / "catalog") as catalog:
         catalog.tables.create_namespace("sales")
@@ -82,7 +82,7 @@ def _session(folder: Path, collected: Collector) -> list[str]:
 
 
 def _hang_up(method: str, path: str) -> None:
-    """What a catalog does that breaks off."""
+    """A catalog that disconnects."""
     raise ConnectionResetError(method, path)
 
 
@@ -91,5 +91,5 @@ def _about(span: Span) -> dict[str, object]:
 
 
 def _steps(spans: list[Span], of: Span) -> set[str]:
-    """The names of what is below a request."""
+    """The names of a request's child spans."""
     return {one.name for one in spans if one.trace_id == of.trace_id and one is not of}

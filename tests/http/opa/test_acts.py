@@ -1,4 +1,4 @@
-"""Every act of Trino, for every user of a realm: who may, as `acts.toml` has it."""
+"""Every act of Trino, for every user of a realm: the permitted users are those in `acts.toml`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ ACTS: Final = engine.load("trino").acts
 FILE: Final = tomllib.loads((Path(__file__).parent / "acts.toml").read_text("utf-8"))
 ROWS: Final[Sequence[Mapping[str, Any]]] = FILE["ask"]
 CONDITIONS: Final = {"GetRowFilters": "row-filters", "GetColumnMask": "column-masks"}
-"""Acts whose answer is a condition, and the address at which they are asked."""
+"""Acts that are answered with a condition, and the path of the request."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Realm:
-    """The application, and the token with which its engine asks."""
+    """The application, and its engine's token."""
 
     client: AppClient
     token: str
@@ -70,12 +70,12 @@ def _realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
 
 
 def names(text: str, *parts: str) -> Json:
-    """A name with dots by its parts, as Trino calls them."""
+    """A dotted name split into its parts, under Trino's keys."""
     return dict(zip(parts, text.split("."), strict=True))
 
 
 def resource(kind: str, on: Mapping[str, Any]) -> Json:
-    """What is asked about, in the form of a request."""
+    """The resource, in the form of a request."""
     match kind:
         case "none":
             return {}
@@ -110,7 +110,7 @@ def allows(realm: Realm, user: str, act: str, on: Mapping[str, Any]) -> bool:
     allowed = realm.result("allow", user, action)
     assert isinstance(allowed, bool)
     if ACTS[act].silent:
-        # Lists are asked about together, with the same outcome.
+        # Lists are requested together, with the same outcome.
         listed = realm.result("batch", user, {"operation": act, "filterResources": [about]})
         assert listed == ([0] if allowed else []), (user, act, on)
     return allowed
@@ -137,7 +137,7 @@ def test_every_act_has_rows_for_who_may_and_who_may_not() -> None:
     assert {user for row in ROWS for user in row["may"].split()} == set(USERS)
     denied = {act for row in ROWS for act in row["acts"].split()
               if set(row["may"].split()) != set(USERS)}  # fmt: skip
-    # Whoever it is: it changes how one's own queries run.
+    # Allowed to everybody: it only changes one's own queries.
     assert ACTS.keys() - denied == {"SetSystemSessionProperty"}
 
 

@@ -1,4 +1,4 @@
-"""Denials that engines show: each with an id, found and explained by whom it concerns."""
+"""Denials in engines: each has an id, and the user concerned can find and explain it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views with SECURITY DEFINER: none shows what a filter or a mask keeps from its readers."""
+"""Views with SECURITY DEFINER: none shows data that a filter or a mask hides from its readers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_table_that_carries_a_filter_or_a_mask_is_not_handed_on(strict: Trino)
     for kind, on in (("filters", ON), ("filters", "schema:lk:lake.sales"), ("masks", ON)):
         put(strict.served, kind, "kept", on=on, expression="null", to=["user:ana"])
         assert not by_view()
-        # What its owner reads directly stays as it is.
+        # Its owner's direct reads are unchanged.
         assert strict.allows("olga", "SelectFromColumns", table=clients)
         remove(strict.served, "kept")
         assert by_view()

@@ -1,4 +1,4 @@
-"""A DENY on a column below a table on which Trino's act is allowed."""
+"""A DENY on a column of a table on which Trino's act is allowed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENTITIES = ("metalake:lk", "catalog:lk:c", "schema:lk:c.s", ORDERS, IBAN, "colum
 RIGHTS = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS")
 ENGINES = ("iceberg", "polaris", "spark", "trino")
 USERS = ("ana", "bo", "mia", "olga")
-"""`mia` may modify all tables besides, `olga` owns this one."""
+"""`mia` may also modify all tables, `olga` owns this one."""
 
 Stated = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def lake(
     more: Sequence[str] = (),
     in_use: Mapping[str, str] = {},
 ) -> RealmState:
-    """The realm with further statements, DENYs unless they say otherwise, and entities."""
+    """The realm with additional statements, DENYs by default, and entities."""
     system = load_system("gravitino", dict.fromkeys(ENGINES, "on"))
     entities = [system.entity(text) for text in (*ENTITIES, *more)]
     users = {name: system.principal(name) for name in USERS}
@@ -102,7 +102,7 @@ def test_columns_that_are_named_are_changed_without_those_that_are_denied(on: st
 
 @pytest.mark.parametrize("on", [IBAN, NEW])
 def test_rows_are_added_by_whom_no_column_is_denied(on: str) -> None:
-    """Trino does not say which columns: any of them counts."""
+    """Trino does not send the columns: a DENY on any of them counts."""
     realm = lake(denying(on, "INSERT_ROWS"))
     assert who(realm, "InsertIntoTable") == "bo mia olga"
     assert who(realm, "UpdateTableColumns", ["id", "iban", "new"]) == EVERYBODY
@@ -124,7 +124,7 @@ def test_a_column_is_not_read_by_whom_it_is_denied_and_not_listed() -> None:
         columns = [Resource(table=Table("c", "s", "orders", ["id", "iban", "new"]))]
         asked = evaluator(realm, user, "FilterColumns", filter_resources=columns)
         assert list(asked.allowed_indices()) == shown
-    # Without an address for lists Trino asks about each by itself.
+    # Without an address for batches, Trino sends a request for each.
     assert who(realm, "FilterColumns", ["iban"]) == "bo mia olga"
     assert who(realm, "FilterColumns", ["id"]) == who(realm, "FilterColumns", ["new"]) == EVERYBODY
 
@@ -149,7 +149,7 @@ def test_a_column_is_denied_by_all_its_names(name: str, asked: str, stored: bool
 
 @pytest.mark.parametrize("name", ["IBAN", "Iban.Country"])
 def test_a_column_that_is_allowed_by_itself_is_denied_by_all_its_names(name: str) -> None:
-    """Whom nothing allows the whole table."""
+    """For a user without access to the whole table."""
     allowed = {"effect": "allow", "privileges": ["SELECT_COLUMN"], "on": IBAN, "to": ["user:ana"]}
     table = denying(ORDERS, "SELECT_TABLE")
     assert "ana" in who(lake(table, allowed), "SelectFromColumns", ["iban"])
@@ -216,7 +216,7 @@ rule = "MOVE"
 
 
 def books(*denied: Stated) -> RealmState:
-    """Of a model in which a right on a table is none on its columns, which Trino cannot name."""
+    """A model whose privileges on a table do not cover columns, which Trino cannot name."""
     system = load_system("books", {"trino": "on"}, own.of_text(OWN, "books.toml"))
     book, page = system.entity("book:orders"), system.entity("page:iban")
     ana = system.principal("ana")

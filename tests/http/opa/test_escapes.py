@@ -1,4 +1,4 @@
-"""Ways around filters, masks and rights in Trino, by what a request chooses or calls."""
+"""Ways around filters, masks and privileges in Trino, by properties and calls of a request."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def table(
      "avro_schema_url", "data_location", "write_object_storage_path"],
 )  # fmt: skip
 def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> None:
-    """The files may be those of a table that one may not read."""
+    """The files may be those of a table that the user may not read."""
     realm = lake(CREATES, owns_catalog="mia")
     for act in ("CreateTable", "CreateSchema"):
         chosen: tuple[dict[str, str], ...] = ({}, {name: "s3://lake/x", "format": "x"})
@@ -76,7 +76,7 @@ def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> Non
 
 
 def test_where_files_lie_is_not_chosen_by_a_nested_property() -> None:
-    """Iceberg takes properties of its own in `extra_properties`."""
+    """Iceberg accepts its own properties in `extra_properties`."""
     realm = lake(CREATES, owns_catalog="mia")
     for inner, expected in (("write.data.path", "mia"), ("write.format.default", EVERYBODY)):
         resource = Resource(table=table("new", extra_properties={inner: "x"}))
@@ -96,7 +96,7 @@ def test_files_of_others_are_added_by_the_owner_of_the_catalog(
 
 
 def test_whom_a_mask_binds_calls_no_procedure_on_the_table() -> None:
-    """Some bring back rows, or take them away, whether a filter hides them or not."""
+    """Some restore or delete rows, regardless of a filter that hides them."""
     realm = lake(
         {"effect": "mask", "on": "table:lk:c.s.orders", "expression": "null", "to": ["user:olga"]},
         owns_catalog="mia",
@@ -112,7 +112,7 @@ def test_whom_a_mask_binds_calls_no_procedure_on_the_table() -> None:
 def test_what_has_the_name_of_a_table_or_view_with_a_filter_keeps_to_it(
     on: str, stored: str
 ) -> None:
-    """To Trino they are one: a view may be made here by the name of a table that is there."""
+    """Trino does not distinguish them: a view may get the name of an existing table here."""
     stated: dict[str, Any] = {"effect": "filter", "on": on, "expression": "id = 1"}
     realm = lake({**stated, "to": ["user:mia"]}, owns_catalog="mia", more=[stored])
     resource = Resource(table=table("shown"))
@@ -155,7 +155,7 @@ def test_what_limits_somebody_is_not_stored_for_others(act: str) -> None:
     ],
 )
 def test_what_is_there_is_replaced_by_who_may_drop_it(act: str, there: str) -> None:
-    """`CREATE OR REPLACE` asks about the same act as `CREATE`, and no other."""
+    """`CREATE OR REPLACE` requests the same act as `CREATE`, and no other."""
     realm = lake(CREATES, owns_catalog="mia", more=["view:lk:c.s.shown"])
     assert who(realm, act, Resource(table=table("new"))) == EVERYBODY
     owners = "mia olga" if there.startswith("table:") else "mia"
@@ -170,7 +170,7 @@ def test_what_is_there_is_replaced_by_who_may_drop_it(act: str, there: str) -> N
 def test_a_column_is_masked_and_denied_by_all_names_that_the_realm_has(
     name: str, stored: bool
 ) -> None:
-    """Trino has names in small letters, and asks about a structure as a whole."""
+    """Trino has lower-case names, and sends a request for a structure as a whole."""
     on = f"column:lk:c.s.orders.{name}"
     mask = {"effect": "mask", "on": on, "expression": "null", "to": ["user:ana"]}
     deny = {"effect": "deny", "on": on, "privileges": ["SELECT_COLUMN"], "to": ["user:bo"]}
@@ -230,7 +230,7 @@ rule = "READ"
 def test_what_a_connector_shows_about_a_table_keeps_to_its_filters(
     limit: dict[str, Any] | None, bound: list[str]
 ) -> None:
-    """Files, partitions and history have values of rows, and no filter of their own."""
+    """Files, partitions and history contain row values, but have no filters of their own."""
     system = load_system("open", {"trino": "on"}, own.of_text(JUDGED, "open.toml"))
     orders, column = system.entity("table:c/s/orders"), system.entity("column:c/s/orders/a")
     stated = [

@@ -1,4 +1,4 @@
-"""Row filters and column masks: stored over the API, answered to Trino as SQL."""
+"""Row filters and column masks: stored over the API, sent to Trino as SQL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mask(trino: Trino, user: str, name: str, of: str = "sales.orders") -> Any:
 
 @pytest.fixture
 def furnished(trino: Trino) -> Iterator[Trino]:
-    """The realm with filters and masks, which are gone afterwards."""
+    """The realm with filters and masks, which are removed afterwards."""
     made: list[str] = []
 
     def state(kind: str, id: str, **body: Any) -> None:
@@ -134,7 +134,7 @@ WHOLE = [name for name, act in engine.load("trino").acts.items() if act.whole]
 def test_whom_a_filter_or_mask_binds_renames_and_empties_nothing(
     trino: Trino, kind: str, on: str, bound: list[str]
 ) -> None:
-    """A filter or a mask goes by names, and Trino tells nobody that one has changed."""
+    """A filter or a mask applies to names, and Trino does not report that a name has changed."""
     assert {"RenameColumn", "DropColumn", "RenameTable", "RenameView", "TruncateTable"} < {*WHOLE}
 
     def may(operation: str, name: str) -> bool:
@@ -152,7 +152,7 @@ def test_whom_a_filter_or_mask_binds_renames_and_empties_nothing(
         kinds = {"table": "sales.orders", "view": "sales.totals"}
         assert denied == {act for act in WHOLE if named[act] in [kinds[one] for one in bound]}
         assert may("RenameColumn", "hr.people")
-        # Trino keeps these to the rows that are seen, and refuses them where a value is masked.
+        # Trino limits these to the visible rows, and refuses them if a value is masked.
         assert all(may(act, "sales.orders") for act in ("DeleteFromTable", "InsertIntoTable"))
         spared = {"except": ["user:olga"]}
         assert put(trino, kind, "bound", on=on, expression=expression, **spared).status == 200
@@ -394,7 +394,7 @@ def test_filters_and_masks_compare_with_the_rows_of_a_lookup_table(trino: Trino)
 
 
 def _typed_table(trino: Trino) -> str:
-    """A table of Gravitino's whose columns have types."""
+    """A Gravitino table whose columns have types."""
     issued: Any = trino.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
     types = {"region": "varchar(20)", "day": "date", "cost": "decimal(10,2)", "at": "timestamp_tz"}
     columns: list[object] = [{"name": name, "type": type} for name, type in types.items()]
@@ -433,7 +433,7 @@ def test_what_does_not_fit_the_type_of_a_stored_column_is_refused(trino: Trino) 
         planned: Any = trino.served.ask("POST", path, {"files": files}, token=ROOT)
         assert planned.status == 400
         assert problem in planned.json()["detail"]
-    # What is known of no type, or lies on several tables, is not held against one.
+    # An unknown type, or a scope with several tables, is not a reason to refuse an expression.
     accepted = (
         ("filter", on, "code = 'x' and parts is null and region = 'eu' and cost > 1"),
         ("filter", "schema:lk:lake.sales", "region = 5"),

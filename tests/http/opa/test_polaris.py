@@ -1,4 +1,4 @@
-"""Polaris's questions on a real server: every operation for several users, and hostile bodies."""
+"""Polaris's requests on a real server: every operation for several users, and hostile bodies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GRANTS = (
     ("CREATE_CATALOG", "metalake:lk", "maker"),
 )
 USERS = ("olga", "carl", "sam", "ana", "wes", "mia", "eve")
-"""Owners of the metalake, of the catalog and of the schema; reader, writer, maker, and nobody."""
+"""Owners of the metalake, of the catalog and of the schema; reader, writer, creator, and nobody."""
 
 TOP, CATALOG, SCHEMA = "olga", "olga carl", "olga carl sam"
 MEMBERS = "olga carl sam ana wes mia"
@@ -91,7 +91,7 @@ ALLOWED: Mapping[str, str] = {
     "ADD_NAMESPACE_GRANT_TO_CATALOG_ROLE ADD_TABLE_GRANT_TO_CATALOG_ROLE": "",
     "ADD_VIEW_GRANT_TO_CATALOG_ROLE ADD_POLICY_GRANT_TO_CATALOG_ROLE": "",
 }
-"""Who may do what in `prod.sales`; whoever is not named is denied."""
+"""The permitted users in `prod.sales`; all others are denied."""
 
 EXPECTED = {act: set(users.split()) for acts, users in ALLOWED.items() for act in acts.split()}
 
@@ -132,7 +132,7 @@ IN_NAMESPACE = [*IN_CATALOG, {"type": "NAMESPACE", "name": "sales"}]
 
 
 def securable(type: str, name: str, *, view: bool = False) -> Json:
-    """A securable in `prod.sales`, as Polaris names it."""
+    """A securable in `prod.sales`, in Polaris's form."""
     names = {"CATALOG": "prod", "NAMESPACE": "sales", "TABLE_LIKE": "totals" if view else "orders"}
     parents = {
         **dict.fromkeys(("NAMESPACE", "CATALOG_ROLE"), IN_CATALOG),
@@ -166,7 +166,7 @@ def allows(
     assert answer.status == 200, answer.body
     value = answer.json()
     assert isinstance(value, dict)
-    # Of one user not all denials of a minute are kept.
+    # Not all denials of one user in one minute are stored.
     assert set(value) - {"decision_id"} == {"result"}
     assert not (value["result"]["allow"] and "decision_id" in value)
     assert set(value["result"]) == {"allow"}
@@ -188,7 +188,7 @@ def test_the_table_of_outcomes_has_every_operation() -> None:
 def test_every_operation_is_allowed_to_whom_its_rule_allows_it(realm: Trino, user: str) -> None:
     wrong = []
     for action, act in ACTS.items():
-        # The last type is the innermost: in a catalog there is more than one namespace.
+        # The last type is the innermost: a catalog has several levels of namespaces.
         targets, second = usual(
             action, "CATALOG" if action == "CREATE_NAMESPACE" else act.resources[-1]
         )
@@ -360,7 +360,7 @@ NEWER = (
     *("ASSIGN_TAG_TO_VIEW", "UNASSIGN_TAG_FROM_CATALOG", "UNASSIGN_TAG_FROM_NAMESPACE"),
     *("UNASSIGN_TAG_FROM_TABLE", "UNASSIGN_TAG_FROM_VIEW"),
 )
-"""Operations of `PolarisAuthorizableOperation` at 033007e17561, which no release has yet."""
+"""Operations of `PolarisAuthorizableOperation` at 033007e17561, which are in no release yet."""
 
 
 @pytest.mark.parametrize("user", USERS)

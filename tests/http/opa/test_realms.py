@@ -1,4 +1,4 @@
-"""Trino's questions to realms of DataHub and of a model of one's own, and to several at once."""
+"""Trino's requests to realms of DataHub and of a custom model, and to several realms at once."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def dataset(name: str) -> str:
 
 
 def container(*names: str) -> str:
-    """The container of a catalog or a schema, as DataHub's ingestion names it."""
+    """The container of a catalog or a schema, named like in DataHub's ingestion."""
     place = mapping.of_model("datahub")["trino"].places["schema" if names[1:] else "catalog"]
     parts = {"platform": "trino", "environment": "DEV", "instance": "DEV"}
     text = place.text({**parts, **dict(zip(("catalog", "schema"), names, strict=False))})
@@ -86,7 +86,7 @@ def test_containers_are_those_of_the_ingestion_of_datahub() -> None:
 
 
 def _lake(system: System) -> Facts:
-    """`ana` and `bo` read all of `c.sales`, and `mia` owns everything."""
+    """`ana` and `bo` may read all of `c.sales`, and `mia` owns everything."""
     names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", "table:lk:c.sales.orders")
     entities = [system.entity(name) for name in (*names, "table:lk:c.sales.clients")]
     users = [system.principal(name) for name in ("ana", "bo")]
@@ -110,7 +110,7 @@ def _lake(system: System) -> Facts:
 
 
 def _hub(system: System) -> Facts:
-    """`ana` sees and reads `c.sales.orders` alone, `cleo` all of `c.sales`; `mia` fills all."""
+    """`ana` may see and read `c.sales.orders`, `cleo` all of `c.sales`; `mia` may write all."""
     orders, clients = dataset("c.sales.orders"), dataset("c.sales.clients")
     hr = dataset("c.hr.people")
     catalog, schema, other = container("c"), container("c", "sales"), container("c", "hr")
@@ -211,7 +211,7 @@ def furnish(service: DecisionService) -> str:
 
 
 class Asking:
-    """A server, and the token of an engine."""
+    """A server, and an engine's token."""
 
     def __init__(self, served: Served, token: str) -> None:
         self.served, self._token = served, token
@@ -372,7 +372,7 @@ def test_the_filters_of_all_realms_hold_and_the_strictest_mask_counts(
     assert asking.mask(realm, "ana", "sales.orders", "iban") == "CAST(NULL AS varchar)"
     assert "****" in str(asking.mask(realm, "ana", "sales.orders", "name"))
     assert asking.filters(realm, "ana", "sales.clients") == []
-    # Of a name that one of the realms cannot say: all have to know it, or one.
+    # A name that one of the realms cannot express: all must know it, or one.
     hidden = ["FALSE"]
     assert asking.filters(realm, "ana", "sales.a.b") == hidden
     assert asking.filters(realm, "ana", "sales.a)") == ([] if realm == "lenient" else hidden)
@@ -380,7 +380,7 @@ def test_the_filters_of_all_realms_hold_and_the_strictest_mask_counts(
 
 @pytest.mark.parametrize(("realm", "status"), [("blind", 403), ("stranger", 403)])
 def test_a_realm_that_cannot_be_asked_denies_all(asking: Asking, realm: str, status: int) -> None:
-    """One is not there, in the other the token may not ask."""
+    """One does not exist, in the other the token has no permission."""
     for path in ("allow", "batch", "row-filters", "column-masks", "batch-column-masks"):
         action = {"operation": "ExecuteQuery"}
         assert refusal(asking.ask(realm, path, "ana", action))[0] == status, path

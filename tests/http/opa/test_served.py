@@ -1,4 +1,4 @@
-"""Trino's questions on a real server: who may ask, what is answered, what bad input gets."""
+"""Trino's requests on a real server: permitted callers, responses, and bad input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.app.threaded import threaded
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parent / "recorded.json"
-"""Requests of a real Trino 476 by operation, each shape once; of long lists six entries."""
+"""Requests of a real Trino 476 by operation, each shape once; long lists are cut to six entries."""
 SETTINGS = dict.fromkeys(("trino", "polaris", "hive", "kafka", "hdfs"), "on")
 LOOPBACK = 'engine_loopback = "trino"\n'
 CONFIGURATION = """
@@ -57,7 +57,7 @@ COLUMNS = (
     "column:lk:lake.sales.ledger.id",
     "column:lk:lake.sales.ledger.day",
 )
-"""A table, and those of its columns of which `cora` may read the values."""
+"""A table, and the columns of it that `cora` may read."""
 OF_CORA = (
     ("USE_CATALOG", "catalog:lk:lake"),
     ("USE_SCHEMA", "schema:lk:lake.sales"),
@@ -74,7 +74,7 @@ OWN_STATEMENTS = [
 
 
 class Trino:
-    """A server with a realm that serves Trino, and tokens for it."""
+    """A server with a realm for Trino, and tokens for it."""
 
     def __init__(self, served: Served, engine: str, plain: str, stranger: str) -> None:
         self.served = served
@@ -105,7 +105,7 @@ class Trino:
 
 
 def refusal(answer: Answer) -> tuple[int, Any]:
-    """The status and the body of a refusal that Trino is to fail on without its address."""
+    """The status and body of an error on which Trino must fail without revealing its address."""
     assert answer.status == 200
     value: Any = answer.json()
     assert value["result"] == "refused"
@@ -118,7 +118,7 @@ def table(name: str, catalog: str = "memory", **more: object) -> dict[str, objec
 
 
 def facts_of(more: Sequence[str] = ()) -> Facts:
-    """Of the tests of Trino; `cora` may read columns if these are among `more` entities."""
+    """The facts of the Trino tests; `cora` may read columns if these are among `more` entities."""
     stated = STATEMENTS + (OWN_STATEMENTS if more else [])
     system = load_system("gravitino", SETTINGS)
     entities = [system.entity(text) for text in (*ENTITIES, *more)]
@@ -138,7 +138,7 @@ def facts_of(more: Sequence[str] = ()) -> Facts:
 
 
 def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, str, str]:
-    """Fills a store; the tokens of an engine, of its account for all paths, and of a stranger."""
+    """Fills a store; returns tokens of an engine, of its account for all paths, of a stranger."""
     service.open()
     service.write(SYSTEM, realms.establish_control)
     service.write(SYSTEM, lambda d: make_administrator(d, "root", DIRECTORY))
@@ -182,9 +182,9 @@ def served_realm(
     *,
     apart: bool = False,
 ) -> Generator[Trino]:
-    """A server in the folder, for as long as it is iterated.
+    """A server in the folder, while the generator runs.
 
-    One that counts for itself alone is a process `apart`.
+    With `apart`, it is a separate process, which has its own counters.
     """
     with open_store(f"sqlite:///{folder}/store.db") as store:
         tokens = furnish(DecisionService(store), facts)
@@ -212,7 +212,7 @@ ENDPOINTS = {
     "/column-mask": "column-masks",
     "/batch-column-masks": "batch-column-masks",
 }
-"""Where the recording stub answered, and where the realm does."""
+"""The recorded addresses of the stub, and the realm's."""
 
 
 def test_who_may_see_and_read_what(trino: Trino) -> None:
@@ -322,7 +322,7 @@ def test_columns_are_answered_by_their_index_in_the_table(trino: Trino) -> None:
 
 
 def test_names_reach_into_no_other_entity(trino: Trino) -> None:
-    """Separators, wildcards and empty names are part of no name of the realm."""
+    """Separators, wildcards and empty names never match another name of the realm."""
     for name in ("sales.orders", "*", "", "orders.x", "sales:orders", "orders\x00"):
         for schema in ("", "sales", "sales.orders", "lk:lake.sales"):
             if (schema, name) == ("sales", "orders"):

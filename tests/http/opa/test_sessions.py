@@ -1,4 +1,4 @@
-"""Sessions of ten users on a real Trino, as `sessions.toml` has them, and the same users' REST.
+"""Sessions of ten users on a real Trino, from `sessions.toml`, and the same users' REST calls.
 
 It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
 """
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.trino, pytest.mark.nightly]
 
 SESSIONS: Final[Sequence[Mapping[str, Any]]] = FILE["session"]
 CALLED: Final = {"lake": "memory", "samples": "tpch"}
-"""Catalogs of the realm, as Trino calls them."""
+"""Catalogs of the realm, by their names in Trino."""
 REALM: Final = "/api/v1/realms/gravitino"
 
 Step = Mapping[str, Any]
 Found = list[list[object]] | str
-"""The rows of a statement, or what its refusal says."""
+"""The rows of a statement, or its error message."""
 
 
 @pytest.fixture(name="governed", scope="module")
@@ -39,7 +39,7 @@ def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
 
 
 def changed(served: Served, step: Step) -> None:
-    """Does what a step that is no statement says."""
+    """Performs a step that is not a statement."""
     if "store" in step:
         owner = step.get("owner")
         body = {"entity": step["store"], "owners": [{"principal": f"user:{owner}"}]}
@@ -57,7 +57,7 @@ def changed(served: Served, step: Step) -> None:
 
 
 def is_expected(step: Step, found: Found) -> bool:
-    """Whether a statement ended as its step says; the order of rows does not count."""
+    """Whether a statement ended as its step expects; the order of rows does not count."""
     for key in ("refused", "unsupported"):
         if key in step:
             return isinstance(found, str) and str(step[key]) in found
@@ -78,7 +78,7 @@ def test_there_are_two_hundred_statements_of_ten_users() -> None:
 
 
 def by_mapping(trino: TrinoServer, step: Step) -> tuple[bool, Found]:
-    """Runs a statement; whether it ended as its step says, and how."""
+    """Runs a statement; whether it ended as its step expects, and its outcome."""
     found = outcome(trino, step["user"], step["sql"])
     return is_expected(step, found), found
 
@@ -88,10 +88,10 @@ def wrong_steps(
     attempt: Callable[[TrinoServer, Step], tuple[bool, Found]] = by_mapping,
     settled: Callable[[Governed], None] = lambda _: None,
 ) -> list[str]:
-    """Runs the sessions; the statements that ended otherwise than they should.
+    """Runs the sessions; returns the statements with an unexpected outcome.
 
-    `attempt` runs one of them, and says whether it ended right. `settled` waits until Trino knows
-    of a change to the realm.
+    `attempt` runs one of them, and returns whether its outcome is right. `settled` waits until
+    Trino has received a change of the realm.
     """
     wrong = []
     for session in SESSIONS:
@@ -112,7 +112,7 @@ def test_every_statement_ends_as_the_mapping_says(governed: Governed) -> None:
 
 
 def names(served: Served, token: str, path: str) -> set[str] | None:
-    """What a list of Gravitino's REST names; None where it is refused."""
+    """The names in a list of Gravitino's REST; None if it is denied."""
     answer = served.ask("GET", f"/r/gravitino/api/metalakes/lk/{path}", token=token)
     if answer.status == 403:
         return None
@@ -122,7 +122,7 @@ def names(served: Served, token: str, path: str) -> set[str] | None:
 
 
 def shown(governed: Governed, user: str, statement: str) -> set[str] | None:
-    """What Trino lists, but for what every client reads; None where it refuses."""
+    """Trino's list, without what every client reads; None if it is denied."""
     found = outcome(governed.trino, user, statement)
     if isinstance(found, str):
         return None

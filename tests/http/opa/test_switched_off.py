@@ -1,4 +1,4 @@
-"""A catalog or metalake that is not in use: no engine is answered about what lies in it."""
+"""A catalog or metalake that is not in use: no engine gets answers about its contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Trino that asks a realm: what users see, read and change, and when a change is seen.
+"""A real Trino with a realm: what users see, read and change, and when a change is visible.
 
 It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
 """
@@ -27,7 +27,7 @@ OF_METADATA = ["columns", "tables", "views", "schemata", "table_privileges", "ro
 OF_METADATA += ["applicable_roles", "enabled_roles"]
 
 Outcome = tuple[str, str, str | list[list[object]]]
-"""User, statement, and its rows or what the refusal contains."""
+"""User, statement, and its rows or a part of its error message."""
 
 OUTCOMES: list[Outcome] = [
     ("eve", "SELECT 1", "Cannot execute query"),
@@ -99,22 +99,22 @@ OUTCOMES: list[Outcome] = [
     ),
     ("ana", "SET SESSION query_priority = 1", []),
 ]
-"""User, statement, and its rows or what the refusal contains; one after the other."""
+"""User, statement, and its rows or a part of its error message; in sequence."""
 
 
 class Governed:
-    """A Trino, and the server that it asks."""
+    """A Trino, and the server that it queries."""
 
     def __init__(self, trino: TrinoServer, served: Served) -> None:
         self.trino, self.served = trino, served
 
 
 AccessControl = Callable[[Path, str, str], Mapping[str, str]]
-"""The properties with which a Trino asks a server, by folder, address of the realm and token."""
+"""The properties for Trino's access control, by folder, address of the realm and token."""
 
 
 def by_opa(_folder: Path, realm: str, token: str) -> Mapping[str, str]:
-    """Questions to the realm."""
+    """OPA requests to the realm."""
     at = f"{realm}/opa/v1"
     return {
         "access-control.name": "opa",
@@ -133,7 +133,7 @@ def governed_trino(
     configuration: str = CONFIGURATION,
     access_control: AccessControl = by_opa,
 ) -> Iterator[Governed]:
-    """A Trino and a server of their own, with the realm of `furnish`."""
+    """A private Trino and a private server, with the realm of `furnish`."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
         engine, *_ = furnish(DecisionService(store), facts)
     (folder / "lakewarden.toml").write_text(configuration)
@@ -159,7 +159,7 @@ def outcome(trino: TrinoServer, user: str, statement: str) -> list[list[object]]
 
 
 def wrong_outcomes(trino: TrinoServer, statements: list[Outcome]) -> list[tuple[str, str, object]]:
-    """The statements with another outcome than expected; the order of rows does not count."""
+    """The statements with an unexpected outcome; the order of rows does not count."""
     wrong: list[tuple[str, str, object]] = []
     for user, statement, expected in statements:
         found = outcome(trino, user, statement)
@@ -235,7 +235,7 @@ LIMITED: list[Outcome] = [
         [[1, "DE44500105175407"], [2, "FR1420041010050500"], [3, None]],
     ),
     ("bo", "INSERT INTO memory.sales.clients VALUES (4, 'bo', 'x')", "with column masks is not"),
-    # A view is read as its owner reads the table, so the owner's limits count.
+    # A view reads the table as its owner, so the owner's filters and masks apply.
     ("olga", "CREATE VIEW memory.sales.all_clients AS SELECT * FROM memory.sales.clients", []),
     ("olga", "SELECT count(*) FROM memory.sales.all_clients", [[3]]),
 ]
@@ -274,7 +274,7 @@ def test_a_change_is_seen_by_the_next_statement(governed: Governed) -> None:
     ],
 )
 def test_a_refusal_shows_no_address_and_no_token(governed: Governed, statement: str) -> None:
-    """The realm does not serve Trino for a while."""
+    """The realm temporarily does not serve Trino."""
 
     def serves(settings: Mapping[str, str]) -> None:
         body = {"settings": settings}

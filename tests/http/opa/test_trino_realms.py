@@ -1,4 +1,4 @@
-"""A real Trino that asks a realm of DataHub, and one that asks two realms of every table.
+"""A real Trino with a realm of DataHub, and one that queries two realms for every table.
 
 It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
 """
@@ -47,7 +47,7 @@ HUB: Final[list[Outcome]] = [
     ("cleo", "SHOW TABLES FROM c.sales", [["clients"], ["orders"]]),
     ("cleo", "SELECT count(*) FROM c.hr.people", "Cannot select from columns"),
     ("eve", "SHOW SCHEMAS FROM c", "Cannot access catalog c"),
-    # Only what is bought by whoever asks, and no IBAN.
+    # Only the user's own purchases, and no IBAN.
     ("ana", "SELECT id, iban FROM c.sales.orders", [[1, None], [2, None]]),
     ("ana", "SELECT id FROM c.sales.clients", "Cannot select from columns"),
     ("ana", "INSERT INTO c.sales.orders VALUES (4, 'eu', 'ana', 'x')", "Cannot insert into table"),
@@ -57,7 +57,7 @@ HUB: Final[list[Outcome]] = [
     ("cleo", "CREATE TABLE c.hr.new (id integer)", "Cannot create table"),
     ("cleo", "CREATE VIEW c.sales.all_orders AS SELECT 1 x", "Cannot create view"),
 ]
-"""DataHub alone: `ana` may read one table of `sales`, `cleo` all and change them."""
+"""DataHub alone: `ana` may read one table of `sales`, `cleo` may read and change all."""
 
 TOGETHER: Final[list[Outcome]] = [
     ("ana", "SHOW TABLES FROM c.sales", [["orders"]]),
@@ -68,12 +68,12 @@ TOGETHER: Final[list[Outcome]] = [
     ("bo", "SELECT id FROM c.sales.orders", "Cannot access catalog c"),
     ("cleo", "SELECT id FROM c.sales.orders", "Cannot execute query"),
 ]
-"""Each of two realms has to allow: Gravitino's says `ana` and `bo`, DataHub's `ana` and `cleo`."""
+"""Both realms must allow: Gravitino's allows `ana` and `bo`, DataHub's `ana` and `cleo`."""
 
 
 @contextmanager
 def governed(folder: Path, realm: str) -> Iterator[TrinoServer]:
-    """A Trino that asks that realm."""
+    """A Trino that queries the realm."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
         engine = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)

@@ -1,4 +1,4 @@
-"""Who is given `insert` by Trino's plugin, which asks for it before an INSERT and an UPDATE."""
+"""Users with `insert` in Trino's plugin, which requires it for an INSERT and an UPDATE."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ORDERS = {"catalog": "memory", "schema": "sales", "table": "orders"}
 
 
 def made(*growing: str, limits: Sequence[Mapping[str, Any]] = ()) -> Documents:
-    """Of the realm in which `bo` adds rows and changes none, and `olga` owns everything."""
+    """The documents of the realm in which `bo` only adds rows, and `olga` owns everything."""
     system = load_system("gravitino", SETTINGS)
     more = read_statements(limits, system.model, system.spelling, "limits")
     facts = facts_of()
@@ -73,7 +73,7 @@ def test_delete_is_not_for_whom_a_filter_binds_as_the_plugin_asks_so_before_a_tr
     assert "orders" not in deleting
     left_out = {(one.access, one.entity) for one in made(limits=[limit]).residues}
     assert ("delete", on) in left_out
-    assert ("alter", on) not in left_out  # it is for nobody
+    assert ("alter", on) not in left_out  # nobody has it
 
 
 def test_only_a_trino_has_catalogs_whose_tables_grow() -> None:

@@ -1,4 +1,4 @@
-"""Uploads of plugins: what they count for, what they may not do, and how old documents are."""
+"""Uploads of plugins: their effect on counts, their limits, and the age of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED: dict[str, Any] = {
     "enforcer": "ranger-acl", "seq_num": 1, "event_count": 3, "event_dur_ms": 0, "tags": [],
     "additional_info": "{}", "cluster_name": "", "agentHost": "vm", "logType": "RangerAudit",
 }  # fmt: skip
-"""As a plugin sends one."""
+"""In the plugin's format."""
 USAGE = "realms/gravitino/usage?by=operation&entity=table:lk:lake.sales.orders"
 AUDIT = "audit?realm=gravitino&page.limit=500&operation="
 OF_HIVE = {**ALLOWED, "repo": "sql", "access": "SELECT", "action": "QUERY",
@@ -65,7 +65,7 @@ def test_what_was_allowed_is_usage_of_the_realm(
     assert kept(plugin, [ALLOWED, {**ALLOWED, "event_count": 4}]) == 2
     assert kept(plugin, [OF_HIVE], "sql") == 1
     found: dict[str, Any] = {}
-    for _ in range(900):  # counts are written at the watch's next turn
+    for _ in range(900):  # the watch writes counts at its next turn
         rows = admin(plugin, USAGE)
         found = {row["key"]: row["acts"] for row in rows["rows"]}
         if len(found) == 2:
@@ -184,7 +184,7 @@ def check_ages(plugin: Trino) -> None:
     for hostile in ("%00", "%0Afake_metric%201", "%ED%A0%80", "%FF", ""):
         get(plugin, f"{POLICIES}?pluginId={hostile}")
     listed: list[dict[str, Any]] = []
-    for _ in range(100):  # told every second
+    for _ in range(100):  # reported every second
         listed = document(plugin, "plugins")["plugins"]
         if len(listed) == 3:
             break

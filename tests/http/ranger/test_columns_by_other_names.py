@@ -1,4 +1,4 @@
-"""Masks on columns that engines know by another name: documents for plugins say them, too."""
+"""Masks on columns with other names in engines: documents for plugins contain these, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.http.ranger.test_denied_columns import given
 
 
 def masked(type: str, name: str, of: str = "orders") -> Documents:
-    """Everybody has a mask on a column; `iban` and `id` of orders are stored."""
+    """A mask on a column for everybody; `iban` and `id` of orders are stored."""
     system = load_system("gravitino", SETTINGS)
     on = f"column:lk:lake.sales.{of}.{name}"
     stated = [{"id": "hidden", "effect": "mask", "on": on, "expression": "null"}]
@@ -40,7 +40,7 @@ def masked(type: str, name: str, of: str = "orders") -> Documents:
 
 
 def columns(found: Documents) -> set[str]:
-    """The columns that policies mask."""
+    """The columns in masking policies."""
     policies = (one for one in found.policies["policies"] if one["policyType"] == 1)
     return {name for one in policies for name in one["resources"]["column"]["values"]}
 

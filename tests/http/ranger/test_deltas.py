@@ -1,4 +1,4 @@
-"""What changed since a version: put on the old document, it is the new one."""
+"""The changes since a version: applied to the old document, they give the new one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Policies = list[dict[str, Any]]
 
 
 def applied(old: Policies, deltas: Policies, type: str) -> Policies:
-    """As Ranger's plugin does it: by the ids of policies, in the order of the changes.
+    """Like Ranger's plugin: by the ids of policies, in the order of the changes.
 
     Source: apache/ranger, `RangerPolicyDeltaUtil.applyDeltas` at 8e7716cd3c36.
     """
@@ -63,7 +63,7 @@ def test_any_change_of_some_policies_is_told() -> None:
         rest = [policy for policy in document if rng.random() < 0.8]
         new = [
             {**policy, "isEnabled": rng.random() < 0.9, "id": policy["id"]} for policy in rest
-        ]  # policies that change and keep their ids, too
+        ]  # policies that change but keep their ids, too
         assert turned(document, new, "hive") == by_id(new)
         assert turned(new, document, "hive") == by_id(document)
 

@@ -1,4 +1,4 @@
-"""A DENY on a column: no document gives the table, and the residue says so."""
+"""A DENY on a column: no document grants the table, and the residue reports it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PLACES = {
 def made(
     type: str, *denied: str, on: str = "lk:lake.sales.orders.iban", creates: str = "olga"
 ) -> Documents:
-    """`ana` reads sales; `bo` also adds, changes and deletes rows, but for what is denied.
+    """`ana` may read sales; `bo` may also add, change and delete rows, except for what is denied.
 
-    `olga` owns everything; somebody may create tables and views.
+    `olga` owns everything; others may create tables and views.
     """
     system = load_system("gravitino", SETTINGS)
     stated = [
@@ -56,7 +56,7 @@ def made(
 
 
 def given(found: Documents, type: str, access: str) -> set[str]:
-    """The users who are given an access on orders."""
+    """The users with an access on orders."""
     holders: set[str] = set()
     roles = {one["name"]: one for one in found.roles["rangerRoles"]}
     for policy in found.policies["policies"]:
@@ -128,6 +128,6 @@ def test_nobody_is_given_a_session_property_by_which_an_insert_deletes(tmp_path:
 
 @pytest.mark.parametrize("type", ["trino", "hive"])
 def test_what_is_there_is_created_anew_by_who_may_drop_it(type: str) -> None:
-    """`CREATE OR REPLACE` asks for the same access as `CREATE`."""
+    """`CREATE OR REPLACE` requires the same access as `CREATE`."""
     found = made(type, creates="bo")
     assert given(found, type, "create") == given(found, type, "drop") == {"olga"}

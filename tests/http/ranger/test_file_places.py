@@ -1,4 +1,4 @@
-"""Paths of files: which are named, which lie in which, and what tries to get out of its folder."""
+"""Paths of files: named ones, nested ones, and attempts to leave a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE_SYSTEM = "hdfs://nn:8020"
 
 
 class Placed:
-    """Filesets with the addresses of their files, a table, and the schema with all of them."""
+    """Filesets with the addresses of their files, a table, and the schema that contains them."""
 
     def __init__(
         self, *addresses: str, table: str = "", schema_at: str = "", file_system: str = FILE_SYSTEM
@@ -44,7 +44,7 @@ class Placed:
         return self.files.paths(self.ids[name])
 
     def opened(self, *names: str) -> set[str]:
-        """Of filesets on which somebody has a right, those whose folders a policy may open."""
+        """The accessible filesets whose folders a policy may open."""
         kept = self.files.with_all_inside(BitMap([self.ids[name] for name in names]))
         return {name for name, id in self.ids.items() if id in kept}
 

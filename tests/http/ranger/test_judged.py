@@ -1,4 +1,4 @@
-"""Ranger's own engine on the documents of random worlds: never more than the kernel allows."""
+"""Ranger's own engine on the documents of random worlds: it never allows more than the kernel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
 
 @dataclass(frozen=True)
 class Realms:
-    """A random realm, what one of its metalakes holds, and the documents of that."""
+    """A random realm, the contents of one of its metalakes, and its documents."""
 
     state: RealmState
     metalake: str
@@ -57,7 +57,7 @@ class Realms:
 def realm_of(
     seed: int, limits: int = 0, changed: Callable[[Facts, int], Facts] = lambda facts, _: facts
 ) -> Realms:
-    """The realm of that seed, with so many filters and masks on it, and changed so."""
+    """The realm of the seed, with `limits` filters and masks, and with changes."""
     system = load_system("gravitino", SETTINGS)
     facts = make(system, seed, SIZE).facts
     more = [limit(facts, random.Random(f"{seed} {n}"), n) for n in range(limits)]
@@ -85,7 +85,7 @@ def realm_of(
 
 
 def reading(facts: Facts) -> Iterator[Statement]:
-    """Statements by which every second user reads all tables that no DENY keeps from them."""
+    """Statements by which every second user may read all tables without a DENY."""
     metalakes = [row.entity for row in facts.entities if row.entity.type == "metalake"]
     people = sorted(one for one in facts.principals if one.kind == USER)[::2]
     reads = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "SELECT_VIEW"})
@@ -96,7 +96,7 @@ def reading(facts: Facts) -> Iterator[Statement]:
 
 
 def belonging(facts: Facts) -> Iterator[MembershipRow]:
-    """Every user is one of every metalake."""
+    """Memberships of every user in every metalake."""
     for row in facts.entities:
         for one in facts.principals:
             if row.entity.type == "metalake" and one.kind == USER:
@@ -104,7 +104,7 @@ def belonging(facts: Facts) -> Iterator[MembershipRow]:
 
 
 def limit(facts: Facts, rng: random.Random, number: int) -> Statement:
-    """A filter or a mask for some, but not for others, perhaps in force later or no longer."""
+    """A filter or a mask for some users, not for others, possibly not yet or no longer in force."""
     tables = [row.entity for row in facts.entities if row.entity.type in ("table", "view")]
     above = [row.entity for row in facts.entities if row.entity.type in ("schema", "catalog")]
     people = sorted(facts.principals)
@@ -129,12 +129,12 @@ def limit(facts: Facts, rng: random.Random, number: int) -> Statement:
 
 
 def check_limits(seed: int, folder: Path) -> Counter[str]:
-    """Whoever reads a table by Ranger is bound by what binds them in the realm."""
+    """Users who may read a table in Ranger are bound by their filters and masks in the realm."""
     return check_limits_of(realm_of(seed, limits=8), seed, folder)
 
 
 def check_limits_of(realm: Realms, seed: int, folder: Path) -> Counter[str]:
-    """The same, for the documents that the realm has here."""
+    """The same, for the realm's documents here."""
     tables = sorted(path for type, path in realm.paths if type in ("table", "view"))
     questions = list(itertools.product(users(realm), tables, COLUMNS))
     requests = [
@@ -172,9 +172,9 @@ def _named(path: tuple[str, ...]) -> dict[str, str]:
 def _bound(
     realm: Realms, user: str, path: tuple[str, ...], column: str
 ) -> tuple[list[str], bool, str]:
-    """The filters, whether the column has a mask, and what is shown then, as the realm says.
+    """The realm's filters, whether the column has a mask, and the value shown then.
 
-    A mask of all columns, whatever they are called, is NULL.
+    A mask of all columns, with any name, is NULL.
     """
     asking = vouched(realm.state, user, (), NOW)
     access = EngineAccess(realm.state, MAPPING, TrinoRealm(metalake=realm.metalake), asking)
@@ -182,7 +182,7 @@ def _bound(
     table = access.stored(("table", "view"), names)
     assert table is not None
     masked = [Entity("column", f"{table.name}.{column}")]
-    if table.type == "view":  # a column has the masks of what it cannot be named in
+    if table.type == "view":  # where a column cannot be named, it has the view's masks
         masked.append(table)
     asked = [access.request("", one) for one in masked]
     is_masked = any(column_mask(realm.state, [one], "trino", column, "varchar") for one in asked)
@@ -202,7 +202,7 @@ def users(realm: Realms) -> list[str]:
 
 
 def kernel(realm: Realms, user: str, act: str, path: tuple[str, ...]) -> bool:
-    """What the realm answers Trino itself."""
+    """The realm's own answer to Trino."""
     kind = SERVICE.engine.acts[act].resource
     names = dict(zip(PARTS, path, strict=False))
     if kind == "catalog":
@@ -218,7 +218,7 @@ def kernel(realm: Realms, user: str, act: str, path: tuple[str, ...]) -> bool:
 
 
 def asked(realm: Realms) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Who asks for which act, on what is stored and on names beside."""
+    """Users, acts, and stored or unknown names."""
     by_level: dict[str, set[tuple[str, ...]]] = {"catalog": set(), "schema": set(), "table": set()}
     by_level |= {"schemafunction": set(), "queryid": {()}, "sysinfo": {()}}
     for type, path in realm.paths:
@@ -227,7 +227,7 @@ def asked(realm: Realms) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     by_level["column"] = by_level["table"]
     for user, (act, (_, level)) in itertools.product(users(realm), REQUESTS.items()):
         for path in sorted(by_level[level]):
-            # Trino asks by what a thing is, and the plugin asks for one access in both cases.
+            # Trino distinguishes the types, but the plugin requires one access in both cases.
             other = {"DropTable": "view", "DropView": "table"}.get(act)
             if (other, path) not in realm.paths:
                 yield user, act, path
@@ -266,7 +266,7 @@ def check(seed: int, folder: Path) -> Counter[str]:
 
 
 def _is_residue(realm: Realms, left_out: set[str], user: str, path: tuple[str, ...]) -> bool:
-    """Whether a read that is denied is left out for a reason that is told."""
+    """Whether a denied read is left out with a reported reason."""
     seen = (("AccessCatalog", 1), ("FilterSchemas", 2), ("FilterTables", 3))
     if not all(kernel(realm, user, act, path[:depth]) for act, depth in seen):
         return True

@@ -27,7 +27,7 @@ SEEDS = {"hive": 1, "kafka": 1, "hdfs": 1}
 
 @dataclass(frozen=True)
 class Question:
-    """What the plugin asks, and what decides it: the entities, and the acts of the engine."""
+    """The plugin's request, and its decisive entities and acts of the engine."""
 
     user: str
     access: str
@@ -42,8 +42,8 @@ class Question:
                 "resource": self.resource}  # fmt: skip
 
     def allowed(self, world: ServiceWorld) -> bool:
-        """What the kernel says; of files in several places those of all, of unknown names no."""
-        if self.within:  # what is created is asked about on its container
+        """The kernel's decision; for files with several entities, of all; for unknown names, no."""
+        if self.within:  # creation is checked on the container
             above = [(one, world.state.system.spelling.parent(one)) for one in self.entities]
             return bool(above) and all(
                 world.sees(self.user, self.level, one)
@@ -60,7 +60,7 @@ class Question:
 
 
 def questions(world: ServiceWorld) -> Iterator[Question]:
-    """Every access on what is stored, on names beside, and on what belongs to no catalog."""
+    """Every access on stored entities, on unknown names, and on names outside every catalog."""
     for user in world.users():
         for level in world.service.levels.values():
             if level.hidden:
@@ -78,7 +78,7 @@ def questions(world: ServiceWorld) -> Iterator[Question]:
 def resources(
     world: ServiceWorld, level: Level
 ) -> Iterator[tuple[dict[str, str], tuple[Entity, ...]]]:
-    """What the plugin names on a level, with the entities that it is about."""
+    """The plugin's names on a level, each with its entities."""
     names = named(world.service, level)
     if not level.part:
         yield {names[0]: "x"}, ()
@@ -103,20 +103,20 @@ def resources(
 
 
 def _level(world: ServiceWorld, entities: tuple[Entity, ...], level: Level) -> Level:
-    """The level of what lies at a path: one path is asked about once, for all that is there."""
+    """The level of the entities at a path: one request covers all of them."""
     located = [one for one in world.service.levels.values() if one.located]
     types = {one.type for one in entities}
     return next((one for one in located if types == {one.part}), located[0])
 
 
 def _visible(world: ServiceWorld, level: Level, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts of a name that policies name."""
+    """The parts of a name that policies contain."""
     shown = [not one.hidden for one in world.service.path(level)]
     return tuple(part for part, is_shown in zip(path[1:], shown, strict=True) if is_shown)
 
 
 def _innermost(world: ServiceWorld, path: str) -> tuple[Entity, ...]:
-    """The filesets in whose place a path lies, of several places the longest."""
+    """The filesets that contain a path; of several, the longest one."""
     at = [one for one in world.folders if one in ("/", path) or path.startswith(one + "/")]
     return world.folders[max(at, key=len)] if at else ()
 
@@ -127,7 +127,7 @@ def check(type: str, seed: int, folder: Path) -> Counter[str]:
 
 
 def check_of(world: ServiceWorld, seed: int, folder: Path) -> Counter[str]:
-    """The engine's answers on the documents that the world has here, beside the kernel's."""
+    """The engine's answers on the world's documents here, compared with the kernel's."""
     type = world.service.type
     asked = list(questions(world))
     policies = without_schedules(world.made.policies)
@@ -153,7 +153,7 @@ def check_of(world: ServiceWorld, seed: int, folder: Path) -> Counter[str]:
             if question.access == ANY:
                 is_withheld = bool(question.level.unseen)
             is_residue = named_in & left_out or is_withheld
-            # Policies name stored users alone.
+            # Policies name only stored users.
             is_unknown = question.user in people or question.user == "nobody-of-that-name"
             assert is_residue or is_unknown, (type, seed, question, answer)
             counts[f"residue {question.access}"] += 1
@@ -161,7 +161,7 @@ def check_of(world: ServiceWorld, seed: int, folder: Path) -> Counter[str]:
 
 
 def check_limits(seed: int, folder: Path) -> Counter[str]:
-    """Whoever reads a table by Hive's plugin is bound by what binds them in the realm."""
+    """Users who may read a table in Hive's plugin are bound by the realm's filters and masks."""
     world = world_of("hive", seed, limits=8)
     level = world.service.levels["table"]
     tables = [(path, one) for path, one in sorted(world.stored.items())
@@ -176,7 +176,7 @@ def check_limits(seed: int, folder: Path) -> Counter[str]:
         ]
     policies = without_schedules(world.made.policies)
     for policy in policies["policies"]:
-        if policy["policyType"] != 0:  # there are no wildcards in what masks and filters name
+        if policy["policyType"] != 0:  # masks and filters name no wildcards
             assert "*" not in str(policy["resources"]), policy
     answers = list(judged(policies, world.made.roles, requests, folder))
     counts: Counter[str] = Counter()
@@ -203,10 +203,10 @@ def check_limits(seed: int, folder: Path) -> Counter[str]:
 def _bound(
     world: ServiceWorld, user: str, table: Entity, column: str
 ) -> tuple[list[str], bool, str]:
-    """The filters, whether the column has a mask, and what is shown then, as the realm says."""
+    """The realm's filters, whether the column has a mask, and the value shown then."""
     asking = vouched(world.state, user, (), NOW)
     masked = [Entity("column", f"{table.name}.{column}")]
-    if table.type == "view":  # a column has the masks of what it cannot be named in
+    if table.type == "view":  # where a column cannot be named, it has the view's masks
         masked.append(table)
     asked = [asking("", one) for one in masked]
     is_masked = any(column_mask(world.state, [one], "hive", column, "string") for one in asked)

@@ -1,4 +1,4 @@
-"""Names that Ranger would read in another way are in no policy, and are told of."""
+"""Names that Ranger would interpret differently are in no policy, and are reported."""
 
 from __future__ import annotations
 

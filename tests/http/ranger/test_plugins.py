@@ -1,7 +1,7 @@
-"""Ranger's own plugin code for Hive, Kafka and HDFS: it polls a real server, and goes by that.
+"""Ranger's own plugin code for Hive, Kafka and HDFS: it polls a real server, and obeys it.
 
-It is what the plugins of all engines share, with its own client, cache and policy engine. What an
-engine asks it for is asked here.
+It is the code that all engines' plugins share, with its own client, cache and policy engine. The
+tests make an engine's requests.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OUTCOMES: Final[Mapping[bool, list[Question]]] = {
 
 
 class Plugins:
-    """The plugins in a process of their own, which is asked line by line."""
+    """The plugins in a separate process, which accepts one request per line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -78,7 +78,7 @@ class Plugins:
         raise AssertionError("the plugins have ended")
 
     def settle(self, question: Question, expected: bool) -> None:
-        """Waits until that is the answer: plugins poll."""
+        """Waits until that is the answer, because plugins poll."""
         end = time.monotonic() + PATIENCE_SECONDS
         while self.allow(question) is not expected:
             assert time.monotonic() < end, (question, expected)
@@ -87,7 +87,7 @@ class Plugins:
 
 @pytest.fixture(name="plugin", scope="module")
 def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    """A realm with a table whose files lie on HDFS, and a topic."""
+    """A realm with a table whose files are on HDFS, and a topic."""
     topic = "topic:lk:lake.sales.events"
     facts = with_columns(facts_of((topic,)), Entity("table", "lk:lake.sales.orders"), {"id": "int"})
     for plugin in served_realm(

@@ -1,4 +1,4 @@
-"""What plugins of Apache Ranger download from a real server, and what bad requests get."""
+"""Downloads of Apache Ranger's plugins from a real server, and responses to bad requests."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
 
 
 def get(plugin: Trino, path: str, *, token: str | None = None, realm: str = "gravitino") -> Answer:
-    """What is answered to a token, by default the engine's."""
+    """The response for a token, by default the engine's."""
     return anonymous(plugin, path, plugin.engine if token is None else token, realm)
 
 
 def anonymous(
     plugin: Trino, path: str, token: str | None = None, realm: str = "gravitino"
 ) -> Answer:
-    """What is answered to nobody, unless there is a token."""
+    """The response without a token, unless one is given."""
     return plugin.served.ask("GET", f"/r/{realm}/ranger/{path}", token=token)
 
 
@@ -348,7 +348,7 @@ def test_documents_can_do_without_a_table_that_was_dropped(plugin: Trino) -> Non
 
 
 def test_sql_in_names_is_a_literal_or_hides(plugin: Trino) -> None:
-    """Ranger replaces what stands in braces, before the engine reads the expression."""
+    """Ranger replaces text in braces, before the engine parses the expression."""
     for id, text in (("braces", "region = '{USER}'"), ("script", "region = '${{USER.dept}}'")):
         put(plugin, "filter", id, on="table:lk:lake.sales.orders", expression=text)
         policies, left_out = document(plugin, POLICIES), document(plugin, "residue/prod")

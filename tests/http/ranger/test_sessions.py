@@ -1,7 +1,7 @@
-"""The sessions that a real Trino has by OPA, by its plugin of Ranger, which polls the realm.
+"""The OPA sessions of a real Trino, by its Ranger plugin, which polls the realm.
 
-A step of `sessions.toml` that ends otherwise there says so in `ranger`: documents leave out what
-Ranger has no words for.
+A step of `sessions.toml` that ends differently there has the outcome in `ranger`: documents leave
+out what Ranger cannot express.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ append_only = ["memory"]
 """
 CLIENTS: Final = Entity("table", "lk:lake.sales.clients")
 NOT_MADE: Final = {"extra", "copied", "big", "bigger", "lab", "temp2", "kept"}
-"""Names that are not stored when they come up: no document lets anybody create what has one, or
-rename anything."""
+"""Names that are not stored when they are used: no document allows anybody to create an object
+with one of them, or to rename anything."""
 
 TYPES: Final = {"id": "integer", "name": "string", "iban": "string"}
 
@@ -54,7 +54,7 @@ def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
 
 
 def ends_right(step: Step, found: Found) -> bool:
-    """Whether a statement ended as it should; refusals may be in other words."""
+    """Whether a statement ended as expected; error messages may differ."""
     if "ranger" in step:
         return is_expected(step["ranger"], found)
     if is_about_what_is_not_made(step):
@@ -65,12 +65,12 @@ def ends_right(step: Step, found: Found) -> bool:
 
 
 def is_about_what_is_not_made(step: Step) -> bool:
-    """Whether the statement names what nobody may make or rename by Ranger's plugin."""
+    """Whether the statement names an object that nobody may create or rename by Ranger's plugin."""
     return not NOT_MADE.isdisjoint(re.findall(r"\w+", step["sql"]))
 
 
 def by_documents(trino: TrinoServer, step: Step) -> tuple[bool, Found]:
-    """Runs a statement, once more as somebody else where what follows needs it."""
+    """Runs a statement, and again as another user if later steps need it."""
     found = outcome(trino, step["user"], step["sql"])
     instead = step.get("ranger", {}).get("instead")
     if not ends_right(step, found) or instead is None:
@@ -80,7 +80,7 @@ def by_documents(trino: TrinoServer, step: Step) -> tuple[bool, Found]:
 
 
 def polled(governed: Governed) -> None:
-    """Waits until the plugin has had the newest documents for two polls after now."""
+    """Waits until the plugin has had the newest documents for two more polls."""
     start = time.monotonic()
     while True:
         answer: Any = governed.served.ask("GET", f"{REALM}/plugins", token=ROOT).json()
@@ -110,7 +110,7 @@ def test_what_is_refused_by_opa_is_refused_by_ranger() -> None:
     ]
     assert opened == []
     assert not any(is_about_what_is_not_made(step) for step in marked)
-    # Most of them end as by OPA.
+    # Most of them end like those by OPA.
     alike = [
         one for one in statements if "ranger" not in one and not is_about_what_is_not_made(one)
     ]

@@ -1,4 +1,4 @@
-"""What takes long to make holds nobody up: counted, on a real server, while it is held back."""
+"""A slow build of documents delays no other request: counted on a real server, while blocked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENT = 60.0
 
 
 class Slow:
-    """Makes numbers, each only when it is told to."""
+    """Builds numbers, each only when permitted."""
 
     def __init__(self) -> None:
         self.go, self.begun = Event(), 0
@@ -79,7 +79,7 @@ def test_what_cannot_be_made_is_told_and_tried_again() -> None:
 
 
 class Held:
-    """A server on which the making of documents is held back until `go` is set."""
+    """A server that builds no documents until `go` is set."""
 
     def __init__(self, served: Served, engine: str) -> None:
         self.served, self.engine = served, engine
@@ -110,7 +110,7 @@ def _held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 
 def test_a_poll_that_waits_for_documents_holds_up_no_other_request(held: Held) -> None:
-    """Neither decisions on the event loop, nor writes, nor lists in worker threads."""
+    """It delays no decisions on the event loop, no writes, and no lists in worker threads."""
     poll = "/r/gravitino/ranger/service/plugins/policies/download/prod"
     action = {"operation": "ExecuteQuery"}
     question = {"input": {"context": {"identity": {"user": "ana"}}, "action": action}}

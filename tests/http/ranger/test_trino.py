@@ -1,4 +1,4 @@
-"""A real Trino whose Ranger plugin polls a realm: the sessions that it has by OPA, too.
+"""A real Trino whose Ranger plugin polls a realm: it also runs the OPA sessions.
 
 It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
 """
@@ -44,7 +44,7 @@ append_only = ["memory"]
 
 
 def by_ranger(folder: Path, realm: str, token: str) -> Mapping[str, str]:
-    """Polls of the realm's documents, with what changed since the last one."""
+    """Polls of the realm's documents, with the changes since the last poll."""
     return access_control(
         folder, f"{realm}/ranger", service="prod", user="trino", password=token, deltas=True
     )
@@ -53,7 +53,7 @@ def by_ranger(folder: Path, realm: str, token: str) -> Mapping[str, str]:
 def access_control(
     folder: Path, address: str, *, service: str, user: str, password: str, deltas: bool = False
 ) -> Mapping[str, str]:
-    """Trino's settings for its plugin of Ranger, which polls that address."""
+    """Trino's settings for its Ranger plugin, which polls the address."""
     plugin = "ranger.plugin.trino"
     security = {
         f"{plugin}.service.name": service,
@@ -87,7 +87,7 @@ def _written(file: Path, properties: Mapping[str, str]) -> Path:
 
 
 def need_plugin() -> None:
-    """Skips the test where there is no Trino with the plugin."""
+    """Skips the test if there is no Trino with the plugin."""
     need_trino()
     home = trino.installed()
     if home is None or not (home / "plugin/ranger").is_dir():
@@ -106,14 +106,14 @@ def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
 def settled(
     governed: Governed, user: str, statement: str, expected: str | list[list[object]]
 ) -> None:
-    """Waits until a statement has that outcome: the plugin polls."""
+    """Waits until a statement has that outcome, because the plugin polls."""
     until(governed.trino, user, statement, expected)
 
 
 def until(
     trino: TrinoServer, user: str, statement: str, expected: str | list[list[object]]
 ) -> None:
-    """Waits until a statement has that outcome: the plugin polls."""
+    """Waits until a statement has that outcome, because the plugin polls."""
     end = time.monotonic() + PATIENCE_SECONDS
     while wrong := wrong_outcomes(trino, [(user, statement, expected)]):
         assert time.monotonic() < end, wrong
@@ -122,9 +122,9 @@ def until(
 
 TYPES: Final = {"id": "integer", "region": "string", "iban": "string"}
 STRICTER: Final[Mapping[tuple[str, str], str]] = {
-    # The plugin words it otherwise.
+    # The plugin's message differs.
     ("ana", "CREATE SCHEMA memory.sales"): "Cannot create schema sales",
-    # The catalog refuses it before the plugin is asked.
+    # The catalog refuses it before the plugin is called.
     (
         "ana",
         "GRANT SELECT ON memory.sales.orders TO USER eve",
@@ -132,21 +132,21 @@ STRICTER: Final[Mapping[tuple[str, str], str]] = {
     # `alter` also sets owners.
     ("olga", "COMMENT ON TABLE memory.sales.orders IS 'x'"): "Cannot comment table",
 }
-"""Outcomes that differ from those by OPA: refusals in other words, and what documents leave out."""
+"""Outcomes that differ from those by OPA: other error messages, and omissions of documents."""
 
 OF_ROWS: Final[Mapping[tuple[str, str], str]] = {
     ("bo", "INSERT INTO memory.sales.orders VALUES (1, 'eu')"): "Cannot insert into table",
     ("bo", "INSERT INTO memory.sales.clients VALUES (4, 'bo', 'x')"): "Cannot insert into table",
 }
-"""`insert` is what the plugin asks for before an UPDATE, too; not where no row can be changed."""
+"""The plugin also requires `insert` for an UPDATE; not if no row can be changed."""
 
 INSTEAD: Final = {("bo", "INSERT INTO memory.sales.orders VALUES (1, 'eu')"): "olga"}
-"""Who does it then, as the statements that follow read it."""
+"""The user who does it instead, because later statements read the result."""
 Session = list[tuple[str, str, str | list[list[object]]]]
 
 
 def expected_by_ranger(session: Session, *, append_only: bool = False) -> Session:
-    """The statements of a session with the outcomes that they have by Ranger's plugin."""
+    """The statements of a session with their outcomes by Ranger's plugin."""
     steps: Session = []
     stricter = STRICTER if append_only else {**STRICTER, **OF_ROWS}
     for user, statement, wanted in session:

@@ -23,7 +23,7 @@ from lakewarden.pipeline.stream.skeleton import Ints, Skeleton
 def guests_now(
     nodes: Nodes, changed: Changed, shift: Shift, edges: CurrentRows[Edge], common: Ints, bits: int
 ) -> Ints:
-    """The new pairs of blocks and guests, as in `gathering.guests_of`; ascending."""
+    """The new pairs of blocks and guests, as in `guests.guests_of`; ascending."""
     parents = _parents(nodes.skeleton, changed, shift)
     sources, targets = _looked_at(nodes, shift, edges)
     everyone = np.arange(shift.count, dtype=np.int64)

@@ -175,7 +175,7 @@ class _Batch:
         return {"blocks": len(executed.rewritten), "kept": len(executed.untouched)}
 
     def _rows(self) -> DataFrame:
-        """The rows of the blocks to write, as in `gathering.rows`."""
+        """The rows of the blocks to write, as in `block_rows.rows`."""
         executed, bits = self.plan, self.plan.context.bits
         blocks, ids = guests.parts(executed.pairs)
         pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})

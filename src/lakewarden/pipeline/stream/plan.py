@@ -303,7 +303,7 @@ def _ownerships(bones: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
 
 
 def _common(nodes: Nodes, shift: Shift, anchors: Iterable[Entity]) -> Ints:
-    """The guests of every block, as in `gathering.everywhere`."""
+    """The guests of every block, as in `block_rows.everywhere`."""
     types = {node for node, entity in nodes.names.items() if not entity.name}
     named = {nodes.at[entity] for entity in anchors if entity in nodes.at}
     ids = {shift.id(node) for node in types | named} | affected_blocks.described_subjects(

@@ -1,4 +1,4 @@
-"""Advice is least: what opens the least comes first, with what else it would open."""
+"""Advice is minimal: the smallest change comes first, with its other effects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USES = {"privileges": ["USE_CATALOG", "USE_SCHEMA"], "to": ["user:ana"], "on": "
 
 
 def lake(*statements: Mapping[str, object], **members: list[str]) -> Matrix:
-    """Ana is a member who may use the catalog, and may read nothing yet."""
+    """Ana is a member who may use the catalog, but may not read anything yet."""
     tables = [T, "table:m:c.s.u", "table:m:c.s.v"]
     roles = {f"role:m:{name}": people for name, people in members.items()}
     return matrix(

@@ -1,4 +1,4 @@
-"""Cascades: what goes along with a drop or a rename is said step by step, and comes to the same."""
+"""Cascades: the consequences of a drop or a rename as single steps, with the same result."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def matrix_of(system: System, facts: Facts) -> Matrix:
 
 
 def sets(facts: Facts) -> dict[str, frozenset[object]]:
-    """Statements and rows without their order; principals are left to their own changes."""
+    """Statements and rows without their order; principals have their own changes."""
     names = ("entities", "relations", "attributes", "owners", "memberships")
     rows = {name: frozenset(getattr(facts, name)) for name in names}
     return {**rows, "statements": frozenset(facts.statements)}
 
 
 def row_by_row(facts: Facts, steps: Iterable[Change]) -> Facts:
-    """The rows after steps that each touch what the step names, and nothing else."""
+    """The rows after steps, each of which only affects the named rows."""
     for step in steps:
         match step:
             case EntityDropped(entity):
@@ -118,7 +118,7 @@ def test_the_steps_of_several_drops_come_to_one_after_the_other(name: str, seed:
     steps = cascade.drops(before.snapshot, dropped)
     one = before.snapshot
     for drop in dropped:
-        if one.coded.is_known(drop.entity):  # else it went with what it lay in
+        if one.coded.is_known(drop.entity):  # otherwise it was removed with its container
             one = apply(Matrix(one), [drop], now=NOW, revision=2).snapshot
     other = apply(before, steps, now=NOW, revision=2).snapshot
     assert sets(rows_of(one.coded, one.table.statements)) == sets(
@@ -168,7 +168,7 @@ def test_what_lies_below_goes_first() -> None:
 
 
 def lake_with_grants(system: System) -> Facts:
-    """A metalake, a catalog, a schema and a table, with a statement on each."""
+    """A metalake, a catalog, a schema and a table, each with a statement."""
     names = ["metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t"]
     grants: list[Mapping[str, object]] = [
         {"id": name, "privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": name}
@@ -187,7 +187,7 @@ def test_statements_on_what_goes_are_removed_before_it() -> None:
 
 
 def with_limits(system: System, facts: Facts) -> Facts:
-    """The same with a filter on the schema, and masks on the table and on a column of it."""
+    """The same, with a filter on the schema, and masks on the table and on one of its columns."""
     tables = [
         {"id": "filter", "effect": "filter", "on": "schema:lk:c.s", "expression": "a = 1"},
         {"id": "mask", "effect": "mask", "on": "table:lk:c.s.t", "expression": "null"},
@@ -232,7 +232,7 @@ def test_statements_on_what_is_renamed_follow_it() -> None:
 
 
 class Passes(dict[str, Statement]):
-    """Statements that count how often all of them are looked at."""
+    """Statements that count the iterations over all of them."""
 
     count = 0
 

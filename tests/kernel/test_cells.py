@@ -1,4 +1,4 @@
-"""One privilege of one role set, by class or by bitmap: both forms say the same."""
+"""One privilege of one role set, by class or by bitmap: both forms agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change gives what compiling the changed rows afresh would give, and keeps what it can."""
+"""A change gives the same result as recompiling the changed rows, and keeps what it can."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.kernel.small import LAKE_SYSTEM as LAKE
 from tests.kernel.small import allowed, matrix, question, state, user, world
 from tests.kernel.test_matrix import CAT_FACTS, COLUMN, DATASET, LAKE_FACTS, QUERY, T, U
 
-# Each in one form of the matrix, and all of them between them.
+# Each test uses one form of the matrix; together, the tests use all forms.
 pytestmark = pytest.mark.by_day(1, turns=True)
 
 PEOPLE = {
@@ -59,14 +59,14 @@ def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 Answers = Mapping[object, object]
 _FIRST: dict[int, tuple[Matrix, Answers]] = {}
-"""By identity, matrices and what they answered when they were new."""
+"""Matrices and their first answers, by identity."""
 
 
 def answers(m: Matrix, of: System) -> Answers:
-    """Every decision and listing of a few people, over what is stored and two tables of a lake.
+    """All decisions and listings for a few people, on the stored entities and two tables of a lake.
 
-    Coverage does not look on: what decides and lists is covered by tests of its own, and traced it
-    takes four times as long.
+    Coverage is off here: other tests cover decisions and listings, and tracing takes four times as
+    long.
     """
     tracer = sys.gettrace()
     sys.settrace(None)
@@ -96,7 +96,7 @@ def _answers(m: Matrix, of: System) -> Answers:
 
 
 def first_answers(m: Matrix, of: System) -> Answers:
-    """What the matrix answered when it was new."""
+    """The answers of the new matrix."""
     if id(m) not in _FIRST:
         _FIRST[id(m)] = m, answers(m, of)
     return _FIRST[id(m)][1]
@@ -115,7 +115,7 @@ def check(m: Matrix, of: System, *changes: Change, now: float = 0.0) -> Matrix:
 
 
 def lake() -> Matrix:
-    """The lake in the form of the test; the same one for all tests, for no change may touch it."""
+    """The lake in the test's form; shared by all tests, because no change may modify it."""
     return _lake(snapshot.CLASS_LIMIT)
 
 
@@ -609,7 +609,7 @@ def test_a_name_that_is_dropped_and_lay_below_nothing_still_does() -> None:
 
 
 def test_of_many_entities_the_one_that_is_dropped_loses_its_attributes() -> None:
-    """Many, since small numbers are one object each and large ones are not."""
+    """Uses many entities, because small integers are shared objects and large ones are not."""
     last = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,z,PROD)"
     graded = {
         "id": "graded",
@@ -650,7 +650,7 @@ def test_time_may_go_back_to_before_a_statement_applies() -> None:
 
 
 def test_rows_of_one_operation_are_kept_where_those_of_another_are_not() -> None:
-    m = matrix(LAKE, LAKE_FACTS)  # its own: plans are looked at in the order in which they came
+    m = matrix(LAKE, LAKE_FACTS)  # separate: plans are ordered by creation
     for operation, name in (("load", "m:c.s.t"), ("look", "m:c.s")):
         m.check("ana", operation, name, 0.0)
     change = grant("g", "READ", "table:m:d.s.t", "role:m:readers")

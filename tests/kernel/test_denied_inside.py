@@ -1,4 +1,4 @@
-"""DENYs on columns: what one closes below a table on which an act is allowed."""
+"""DENYs on columns: what they close on a table on which the act is allowed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def made(*tables: dict[str, Any], facts: Facts = FACTS) -> Matrix:
         wild = on.partition(":")[2] if "*" in on else ""
         plain = {"id": f"s{n}", **table, **({"on": IBAN} if wild else {})}
         (one,) = read_statements([plain], SYSTEM.model, SYSTEM.spelling, "test")
-        # Names of this system have no wildcards, but the kernel reads them.
+        # Names of this system have no wildcards, but the kernel supports them.
         parts = tuple(wild.replace(":", ".").split("."))
         stated.append(replace(one, scope=Matching("column", parts)) if wild else one)
     return matrix(SYSTEM, replace(facts, statements=stated))
@@ -103,7 +103,7 @@ def closed(
 
 
 def agree_by_users(m: Matrix, request: Request, inside: str | None) -> None:
-    """Asked for all users at once, the stored columns of the target are closed to the same."""
+    """The query for all users at once finds the same closed columns of the target."""
     tree, memberships = m.snapshot.coded.tree, m.snapshot.coded.memberships
     target, stored = tree.find(request.target), StoredUsers(memberships)
     if target is None:
@@ -154,7 +154,7 @@ def test_columns_that_are_named_are_closed_by_themselves() -> None:
 
 
 def test_what_else_allows_is_not_closed() -> None:
-    """Neither for the owner, nor for whom another privilege opens the table."""
+    """It stays open for the owner, and for users with another privilege on the table."""
     to_all = denying(IBAN, to="members:m")
     reads = {"privileges": ["READ"], "on": ORDERS, "to": ["user:ben"]}
     m = made(to_all, reads)
@@ -164,7 +164,7 @@ def test_what_else_allows_is_not_closed() -> None:
 
 
 def test_a_deny_that_the_table_has_judged_counts_no_further() -> None:
-    """What is allowed in spite of it is allowed by something else."""
+    """If the act is allowed in spite of it, something else allows it."""
     reads = {"privileges": ["READ"], "on": ORDERS, "to": ["user:ana"]}
     assert closed(made(denying("schema:m:c.s"), reads)) == []
     m = made(denying("schema:m:c.s"))
@@ -177,7 +177,7 @@ def test_a_deny_of_what_only_columns_need_is_judged_for_any_column() -> None:
     m = made(denying("metalake:m", "CELL"))
     assert closed(m, "cells", named=[DAY]) == [DAY]
     assert closed(m, "cells", named=[]) == []
-    assert len(closed(m, "cells")) == 3  # both that are stored, and any other one
+    assert len(closed(m, "cells")) == 3  # the two stored ones, and any other one
     assert closed(m, "write") == []
 
 
@@ -194,7 +194,7 @@ def test_wildcards_close_what_they_could_match(operation: str) -> None:
     assert closed(m, operation, named=[IBAN]) == [IBAN]
     found = closed(m, operation)
     assert IBAN in found
-    assert len(found) == 2  # and what may come to be there
+    assert len(found) == 2  # and columns that may be added later
     assert closed(m, operation, on=OTHER) == []
 
 
@@ -220,7 +220,7 @@ def test_what_cannot_be_judged_is_closed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_names_that_are_not_spelled_close_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no name of a column can be made of that of its table."""
+    """If the name of a column cannot be derived from that of its table."""
     m = made(denying("metalake:m", "CELL"))
     monkeypatch.setattr(SYSTEM.spelling, "parent", lambda _: None)
     assert ORDERS in closed(m, "cells")

@@ -1,4 +1,4 @@
-"""Edges in compressed rows, with changed sources laid on top."""
+"""Edges in compressed rows, with changed sources as an overlay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that say themselves what is the matter."""
+"""Errors that describe their cause."""
 
 from lakewarden.kernel.errors import Starting, Unavailable
 

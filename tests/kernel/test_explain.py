@@ -1,4 +1,4 @@
-"""Why, why not, and what would turn a denial."""
+"""The reasons of a decision, and what would turn a denial."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def turned(
 
 
 def check_way(m: Matrix, request: Request, way: Way) -> None:
-    """All of it allows; leaving any one out does not."""
+    """The whole way allows; without any one of its parts it does not."""
     assert turned(m, request, way.needs, way.lifted, way.joins)
     assert not way.joins or not (way.needs or way.lifted)
     for left_out in way.needs:

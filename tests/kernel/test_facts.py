@@ -1,4 +1,4 @@
-"""Rows become integers, and say of every scope who lies in it."""
+"""Rows become integers, with the members of every scope."""
 
 from __future__ import annotations
 

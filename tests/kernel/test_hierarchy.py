@@ -1,4 +1,4 @@
-"""What is nested too deep is denied in whatever way it is asked about; too large, refused."""
+"""Too deep nesting is denied in every kind of request; too large statements are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = "table:m:c.s.t"
 
 
 def nested(depth: int) -> dict[str, list[str]]:
-    """Ana at the inner end of so many groups, one in the other; bob in the outermost."""
+    """Ana in the innermost of `depth` nested groups; bob in the outermost."""
     chain = {f"group:g{at}": [f"group:g{at - 1}"] for at in range(1, depth)}
     chain |= {"group:g0": ["ana"], "members:m": ["ana", "bob"]}
     chain[f"group:g{depth - 1}"] = [*chain.get(f"group:g{depth - 1}", []), "bob"]

@@ -1,4 +1,4 @@
-"""Statements that follow from entities are told from grants by what they say, not by their ids."""
+"""Statements implied by entities are distinguished from grants by content, not by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters and masks by tags that lie on the entity itself or on anything above it."""
+"""Filters and masks by tags of the entity itself or of any ancestor."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def made(*tagged: tuple[str, str], condition: str = "EQUALS") -> Matrix:
-    """A lake with tags, a filter and a mask on what carries `pii`."""
+    """A lake with tags, a filter and a mask on entities with the tag `pii`."""
     criteria = [{"field": "TAG", "condition": condition, "values": ["m:pii"]}]
     tables = [
         {"id": effect, "effect": effect, "where": criteria, "expression": "e"}

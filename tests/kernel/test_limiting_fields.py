@@ -1,4 +1,4 @@
-"""Fields by which filters and masks choose where they name another one, and relations for these."""
+"""Fields that filters and masks use instead of another one, and relations for these."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def made(*edges: tuple[str, str, str], condition: str = "EQUALS", field: str = "TAG") -> Matrix:
-    """A lake with a filter on what carries `pii`, and a grant on it."""
+    """A lake with a filter on entities with the tag `pii`, and a grant on them."""
     criteria = [{"field": field, "condition": condition, "values": ["m:pii"]}]
     tables: list[dict[str, object]] = [
         {"id": "f", "effect": "filter", "where": criteria, "expression": "e"}

@@ -1,4 +1,4 @@
-"""Listings are exactly the entities on which a check says yes."""
+"""Listings are exactly the entities that a check allows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 def test_a_list_is_the_set_of_positive_checks(
     of: System, facts: object, few: int, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many entities are walked one by one, and however large classes are."""
+    """Regardless of the number of entities that are walked singly, and of the size of classes."""
     monkeypatch.setattr(listing_module, "FEW", few)
     monkeypatch.setattr(matrix_module, "SMALL", small)
     m = matrix(of, LAKE_FACTS if of is LAKE else CAT_FACTS)
@@ -245,7 +245,7 @@ def test_a_listing_can_be_kept_to_one_type() -> None:
 def test_a_related_entity_of_another_type_than_a_column_stands_for_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Wherever its type comes among the types: an aspect before a column's, a zone after it."""
+    """For every position of its type: an aspect comes before columns, a zone after them."""
     more = system(
         CATALOG.replace("[types.query]", "[types.aspect]\n[types.zone]\n[types.query]").replace(
             'to = ["dataset", "schemaField"]', 'to = ["aspect", "dataset", "schemaField", "zone"]'

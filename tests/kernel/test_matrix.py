@@ -1,4 +1,4 @@
-"""Decisions: the byte, the walk, what a request brings, and what is refused."""
+"""Decisions: the cached byte, the walk, a request's own facts, and errors."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_the_short_form_gives_what_the_long_form_gives() -> None:
     with pytest.raises(BadInput, match="several types"):
         fresh.check("ana", "show", "m:c", 0.0)
     for who in ("ana", "cid"):
-        for _ in range(2):  # before there is a row, and with it
+        for _ in range(2):  # before the row exists, and with it
             asked = fresh.check(user(who), ("load", "table"), "m:c.s.t", 0.0)
             assert asked == fresh.check(who, "load", "m:c.s.t", 0.0)
     assert fresh.check("root", ("create", ""), "", 0.0).allow
@@ -495,7 +495,7 @@ def test_cells_of_role_sets_that_nobody_has_any_more_are_not_kept() -> None:
 
 
 def test_role_sets_with_equal_cells_share_them() -> None:
-    """Most role sets have nothing of most privileges, and there may be many of both."""
+    """Most role sets have no grants of most privileges, and there may be many of both."""
     asked = matrix(LAKE, LAKE_FACTS)
 
     def nothing(asked: Matrix, role: int) -> Cells:
@@ -508,7 +508,7 @@ def test_role_sets_with_equal_cells_share_them() -> None:
 
 
 def test_cells_that_a_write_replaces_are_not_kept_for_their_content() -> None:
-    """Each grant gives other cells to whom it is for; those of before have no user any more."""
+    """Each grant changes the cells of its principals; the old cells have no users anymore."""
     asked = matrix(LAKE, LAKE_FACTS)
     kept = []
     for number in range(4):
@@ -517,7 +517,7 @@ def test_cells_that_a_write_replaces_are_not_kept_for_their_content() -> None:
             "effect": ("deny", "allow")[number % 2],
             "privileges": ["USE", "READ"],
             "to": ["role:m:readers"],
-            "on": ("catalog:m:c", "schema:m:c.s")[number // 2],  # scopes that there are already
+            "on": ("catalog:m:c", "schema:m:c.s")[number // 2],  # existing scopes
         }
         (statement,) = world(LAKE, [], statements=[grant]).statements
         asked = apply(asked, [StatementAdded(statement)], now=0.0, revision=number + 2)
@@ -529,7 +529,7 @@ def test_cells_that_a_write_replaces_are_not_kept_for_their_content() -> None:
 
 
 def test_role_sets_of_single_requests_count_for_the_memory_budget() -> None:
-    """Whoever sends other groups each time fills no more memory than others do."""
+    """A caller who sends new groups each time uses no more memory than others."""
     asked = matrix(LAKE, LAKE_FACTS)
     request = question(LAKE, "ana", "load", T)
     assert asked.decide(request).allow
@@ -573,7 +573,7 @@ def test_a_matrix_that_is_asked_meanwhile_is_carried() -> None:
 
 
 def test_a_change_while_cells_are_made_over_classes_that_were_not_there_yet() -> None:
-    """Somebody who asks adds the classes, then the cells; the change may see the cells alone."""
+    """A request adds the classes, then the cells; the change may only see the cells."""
     asked = matrix(CAT, world(CAT, [], statements=[]))
     memos_before = asked.snapshot.memos
     cells = asked.snapshot.cells("EDIT", asked.snapshot.subject(user("x")))
@@ -601,7 +601,7 @@ def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for
 
 
 def test_a_rule_at_the_parent_is_that_of_the_type_which_the_parent_has() -> None:
-    """A parent of one of two types, each with a rule of its own."""
+    """The parent may have one of two types, each with its own rule."""
     two = system(
         CATALOG.replace(
             '[types.schemaField]\nparent = "dataset"',

@@ -1,4 +1,4 @@
-"""Who acts as whom."""
+"""The principals that each user acts as."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files: what a good one says, and how each thing that does not hold is refused."""
+"""Model files: the meaning of a valid one, and the errors for each invalid part."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ privileges = ["READ"]
 def loaded(
     *changes: tuple[str, str], text: str = "", settings: Mapping[str, str] | None = None
 ) -> Model:
-    """The tiny model with pieces of its text replaced, and more text behind it."""
+    """The tiny model with replaced parts of its text, and additional text at the end."""
     changed = TEXT
     for old, new in changes:
         assert changed.count(old) == 1, old
@@ -195,7 +195,7 @@ def rule_refusal(rule: str, on: str = '"table"', more: str = "") -> str:
 TINY = loaded()
 
 
-# What a good file says.
+# Valid files.
 
 
 def test_the_head_is_read() -> None:
@@ -220,7 +220,7 @@ def test_what_the_head_leaves_out_has_a_default() -> None:
 
 
 def test_what_has_rows_or_is_a_column_decides_nothing() -> None:
-    """So it leaves the digest as it is, and what was made under it good."""
+    """So it does not change the digest, and everything made with it stays valid."""
     limited = TEXT.replace("[types.table]\n", "[types.table]\nfiltered = true\n")
     limited = limited.replace("[types.column]\n", "[types.column]\nmasked = true\n")
     model = read(tomllib.loads(limited), "tiny.toml")
@@ -373,7 +373,7 @@ def test_a_date_in_a_default_statement_does_no_harm() -> None:
     assert dated.digest != TINY.digest
 
 
-# What a model answers.
+# Queries to a model.
 
 
 def test_names_are_looked_up_with_their_aliases() -> None:
@@ -473,7 +473,7 @@ def test_ways_to_an_asset_that_do_not_hold_together_are_refused(text: str, expec
     assert expected in str(refused.value)
 
 
-# What is refused.
+# Errors.
 
 
 @pytest.mark.parametrize(
@@ -719,7 +719,7 @@ def test_may_keeps_the_other_operation_by_name() -> None:
     assert model.operations["new"].rules["table"] == And((Holds("MEMBER"), May("load")))
 
 
-# What a setting says beside its values.
+# Additional keys of settings.
 
 SWITCH = """
 [settings.guard]

@@ -1,4 +1,4 @@
-"""Rows and mentioned entities on their way into a tree."""
+"""Rows and mentioned entities during the construction of a tree."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_a_parent_is_unknown_until_it_is_mentioned() -> None:
 
 
 def test_a_cycle_among_many_entities_is_cut_where_its_first_name_is() -> None:
-    """Many, since small numbers are one object each and large ones are not."""
+    """Uses many entities, because small integers are shared objects and large ones are not."""
     many = [(Entity("folder", f"z{n:03}"), None) for n in range(300)]
     tree = numbering(*many, (B, C), (C, A), (A, B)).tree()
     ids = {entity: tree.find(entity) for entity in (A, B, C)}
     assert tree.looped == BitMap([id for id in ids.values() if id is not None])
-    assert [tree.entity(id) for id in tree.stored][:3] == [A, C, B]  # each below the one before
+    assert [tree.entity(id) for id in tree.stored][:3] == [A, C, B]  # each below the previous one

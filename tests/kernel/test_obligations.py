@@ -1,4 +1,4 @@
-"""Row filters and column masks: whom they bind, and where."""
+"""Row filters and column masks: the users and entities that they bind."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ VIEW = "view:m:c.s.orders"
 def test_what_has_rows_is_bound_by_its_name_whatever_its_type(
     stored: str, on: str, bind: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To an engine a table and a view of one name are one, unless the realm has both."""
+    """An engine does not distinguish a table and a view of one name, unless the realm has both."""
     monkeypatch.setattr(memos, "OBLIGATION_LIMIT", 1)
     entities = ["metalake:m", "catalog:m:c", "schema:m:c.s", *stored.split()]
     rules = [

@@ -1,6 +1,6 @@
-"""Models, rows and changes that went through pickle, as those of jobs do, mean the same.
+"""Models, rows and changes keep their meaning after pickling, as in jobs.
 
-What comes out has texts of its own: equal to the kernel's constants, and not the same objects.
+The results have their own strings: equal to the kernel's constants, but different objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that somebody holds on an entity, and what it opens."""
+"""All privileges of a user on an entity, and what they allow."""
 
 from __future__ import annotations
 

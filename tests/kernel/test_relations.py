@@ -1,4 +1,4 @@
-"""Rows of entities as columns: the same rows, in whatever form."""
+"""Rows of entities as columns: the same rows in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule looks at."""
+"""The inputs of a rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.agreement import harness
         ("gravitino", "table.load", "table", False, False),
         ("gravitino", "user.load", "user", True, False),  # the user itself
         ("gravitino", "metalake.create", "", False, True),
-        ("datahub", "entity.view", "dataset", False, False),  # nobody is a dataset
+        ("datahub", "entity.view", "dataset", False, False),  # no user is a dataset
         ("datahub", "entity.read", "corpuser", True, False),
         ("datahub", "query.read", "query", True, False),  # by its subjects, of any type
     ],

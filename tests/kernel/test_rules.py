@@ -1,4 +1,4 @@
-"""Rule text to nodes: each form of the language, and how each kind of mistake is refused."""
+"""Rule text to nodes: each form of the language, and the error for each kind of mistake."""
 
 from __future__ import annotations
 

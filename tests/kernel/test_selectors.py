@@ -1,4 +1,4 @@
-"""Where selectors lead, for many entities at once."""
+"""The targets of selectors, for many entities at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements as people write them: what each key means, and how a mistake is refused."""
+"""Statements in files: the meaning of each key, and the errors."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ ANA = Principal("user", "ana")
 
 
 class Dotted:
-    """Names are parts with dots between; each type takes what it is given."""
+    """Names are parts separated by dots; each type accepts any name."""
 
     def parse(self, type: str, text: str) -> Entity:
         if not text:

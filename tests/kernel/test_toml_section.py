@@ -1,4 +1,4 @@
-"""Reading a table key by key: what each kind of value may be, and how a refusal reads."""
+"""Reading a table key by key: the permitted values of each kind, and the error messages."""
 
 from __future__ import annotations
 

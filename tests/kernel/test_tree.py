@@ -1,4 +1,4 @@
-"""Entities as integers: preorder, subtrees, and what a change displaces."""
+"""Entities as integers: preorder, subtrees, and displacements by a change."""
 
 from __future__ import annotations
 

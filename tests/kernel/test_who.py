@@ -1,4 +1,4 @@
-"""Who may: the matrix read by column is the inverse of the check."""
+"""`who`: reading the matrix by column is the inverse of the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wildcard matcher: what it accepts, that it equals the definition, what it costs."""
+"""The wildcard matcher: its syntax, its agreement with the definition, and its cost."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_only_star_and_question_mark_make_a_pattern() -> None:
 
 
 def by_definition(pattern: str, text: str) -> bool:
-    """The meaning of wildcards, one case a line; exponential."""
+    """The meaning of wildcards, one case per line; exponential."""
     if not pattern:
         return not text
     if pattern[0] == "*":
@@ -104,7 +104,7 @@ def test_text_made_from_a_pattern_matches_it(pattern: str, data: st.DataObject) 
 
 
 def steps(pattern: str, text: str) -> int:
-    """Lines of the matcher that run for one question, inner loops included."""
+    """The number of executed lines of the matcher for one call, including inner loops."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
@@ -124,7 +124,7 @@ def steps(pattern: str, text: str) -> int:
 
 
 def test_a_piece_with_a_question_mark_is_found_where_it_begins() -> None:
-    # What is left of the text after it decides whether the next piece fits.
+    # The rest of the text decides whether the next piece fits.
     assert matches("*a?c*c*", "xxabcc")
     assert not matches("*a?c*c*", "xxabc")
     assert matches("*?b*b?*", "xabbx")

@@ -1,4 +1,4 @@
-"""What holds of the CDAP model of the releases 4.3 to 5.1 beyond its scenarios."""
+"""Properties of the CDAP model of the releases 4.3 to 5.1, beyond its scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of the CDAP model of the releases 3.4 to 4.2 beyond its scenarios."""
+"""Properties of the CDAP model of the releases 3.4 to 4.2, beyond its scenarios."""
 
 from __future__ import annotations
 

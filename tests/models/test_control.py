@@ -1,4 +1,4 @@
-"""What holds of the model of our own API beyond its scenarios."""
+"""Properties of the model of our own API, beyond its scenarios."""
 
 from __future__ import annotations
 

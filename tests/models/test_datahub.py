@@ -1,4 +1,4 @@
-"""What holds of the DataHub model beyond its scenarios."""
+"""Properties of the DataHub model, beyond its scenarios."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def all_nodes(operation: Operation) -> Iterator[Node]:
 
 
 def alternatives(operation: str, type: str) -> frozenset[str]:
-    """The privileges of which each alone is enough, asked about the entity itself."""
+    """The privileges that each suffice alone, for a request about the entity itself."""
 
     def unfold(node: Node) -> frozenset[str]:
         match node:

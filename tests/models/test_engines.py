@@ -1,4 +1,4 @@
-"""Models with the acts of an engine: only where a realm serves it, and checked as the model is."""
+"""Models with an engine's acts: only if the realm serves it, and validated like the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of the Gravitino model beyond its scenarios."""
+"""Properties of the Gravitino model, beyond its scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The setting that lists the engines which read a realm's tables without asking it."""
+"""The setting that lists the engines which read a realm's tables without a request to it."""
 
 from __future__ import annotations
 

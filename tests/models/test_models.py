@@ -1,4 +1,4 @@
-"""Loading the shipped models by name, and what holds of every one of them."""
+"""Loading the shipped models by name, and the common properties of all of them."""
 
 from __future__ import annotations
 

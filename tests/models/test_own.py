@@ -1,4 +1,4 @@
-"""Models of one's own: taken as they are given, refused where anything about them is off."""
+"""Custom models: accepted as given, refused if any part is invalid."""
 
 from __future__ import annotations
 

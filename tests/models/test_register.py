@@ -1,7 +1,7 @@
-"""The registers of source rows, walked: each row is declared, shown by a scenario, documented.
+"""The registers of source rows: each row is declared, shown by a scenario, and documented.
 
-A register lists the rows of one source document in our words, and is called like the model
-that answers for it.
+A register lists the rows of one source document in our words, and has the name of the model that
+implements it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = {
     "datahub": [37, 47, 29, 12],  # platform, common, of one entity type; derived rules
     "gravitino": [94, 29],  # required conditions, privileges
 }
-"""How many rows each table of a source has, in any order."""
+"""The number of rows in each table of a source, in any order."""
 
 
 def toml(path: Path) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def variants(name: str) -> tuple[Model, ...]:
 
 @cache
 def showing() -> dict[str, list[tuple[dict[str, Any], frozenset[str]]]]:
-    """By row: the cases that name it, each with the privileges that its file speaks of."""
+    """By row: the cases that name it, each with the privileges in its file."""
     found: dict[str, list[tuple[dict[str, Any], frozenset[str]]]] = {}
     for path in SCENARIOS:
         scenario = toml(path)
@@ -83,7 +83,7 @@ def nodes(rule: Node) -> Iterator[Node]:
 
 
 def gating(model: Model) -> set[str]:
-    """The privileges that a rule names, and those from which one of these follows."""
+    """The privileges that a rule names, and those that imply one of them."""
     named = {
         node.privilege
         for operation in model.operations.values()

@@ -1,4 +1,4 @@
-"""Names that people take for one another."""
+"""Names that look alike."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How our own API spells what it governs."""
+"""The spelling of the objects of our own API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How systems call people, where a system says nothing else, and in the control realm."""
+"""The names of people in systems without their own rules, and in the control realm."""
 
 from __future__ import annotations
 

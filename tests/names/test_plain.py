@@ -1,4 +1,4 @@
-"""Plain names are kept as they are, and mean nothing more than themselves."""
+"""Plain names are stored unchanged, and have no special meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left out of addresses and settings before anybody sees them."""
+"""What is removed from addresses and settings before they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every spelling: round trips, parents, and that no text is misread."""
+"""Common properties of all spellings: round trips, parents, and unambiguous parsing."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def datahub_entities(draw: st.DrawFn) -> Entity:
 
 @st.composite
 def cdap_names(draw: st.DrawFn, also: str = "") -> tuple[str, str]:
-    """A type and a name of it, in which characters of `also` may stand too."""
+    """A type and a name of it, possibly with characters of `also`."""
     type_ = draw(st.sampled_from(cdap.TYPES))
     word = ascii_letters + digits + "_" + also
     name = st.text(word + "-", min_size=1, max_size=6)

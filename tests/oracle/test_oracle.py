@@ -1,4 +1,4 @@
-"""The oracle itself, on worlds small enough to be judged by eye."""
+"""The oracle itself, on worlds small enough to verify by eye."""
 
 from __future__ import annotations
 

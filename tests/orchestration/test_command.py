@@ -1,4 +1,4 @@
-"""What the examples for schedulers run: exit codes of the real command, reports, and no secrets."""
+"""The commands of the examples for schedulers: real exit codes, reports, and no secrets."""
 
 from __future__ import annotations
 

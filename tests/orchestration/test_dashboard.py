@@ -1,4 +1,4 @@
-"""The dashboard for Superset: whole, of columns that there are, and imported by a real one."""
+"""The dashboard for Superset: complete, with existing columns, and imported by a real Superset."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def database(folder: Path) -> Path:
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_superset_imports_the_dashboard_and_its_charts_show_rows(tmp_path: Path) -> None:
-    # Its own requirements leave out two, and allow a release of a third that it fails with.
+    # Its own requirements omit two, and allow a release of a third with which it fails.
     more = ("duckdb-engine==0.17.0", "duckdb", "rich", "cachetools", "flask-caching==2.3.1")
     python = environment("superset", "6.1.0", "apache-superset", *more)
     (tmp_path / "superset_config.py").write_text(CONFIG.format(home=tmp_path))

@@ -1,4 +1,4 @@
-"""The notebooks print what is stored in them, and hold a picture each."""
+"""The notebooks print their stored outputs, and each contains a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples in Airflow and in Dagster, run by their own test harnesses."""
+"""The examples in Airflow and in Dagster, run by these programs' own test harnesses."""
 
 from __future__ import annotations
 

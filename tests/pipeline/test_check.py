@@ -1,4 +1,4 @@
-"""The checks of normalised rows: each reason, and what survives."""
+"""The checks of normalised rows: each reason, and the surviving rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def stored(*entities: Entity) -> list[Row]:
 
 
 def checked(spark: SparkSession, rows: Iterable[Row], model: Model) -> dict[Row, list[str]]:
-    """What became of each row: its reason, empty for one that passed; repeated rows together."""
+    """The outcome of each row: its reason, empty for one that passed; repeated rows together."""
     given = list(rows)
     frame = check(frame_of(spark, given), model)
     found: dict[Row, list[str]] = {}
@@ -78,7 +78,7 @@ OUTCOME = ("table", *CELLS, "reason", "detail")
 
 
 def became_here(rows: Iterable[Row], model: Model) -> Counter[tuple[str | None, ...]]:
-    """What the checks in this process say: table, cells, reason and detail of each row."""
+    """The outcomes in this process: table, cells, reason and detail of each row."""
     return Counter(
         (row.table, *padded(row), row.reason or None, row.detail or None)
         for row in check_local.check(rows, model)
@@ -90,7 +90,7 @@ def padded(row: Row) -> tuple[str | None, ...]:
 
 
 def random_rows(model: Model) -> list[Row]:
-    """Rows of which several are set aside for other reasons; no other row of a test names them."""
+    """Rows, several set aside for different reasons; no other row of a test names them."""
     rows = list(drawn(Random(1), model))
     reasons = {row.reason for row in check_local.check(rows, model)}
     assert len(reasons) > 4, reasons
@@ -98,7 +98,7 @@ def random_rows(model: Model) -> list[Row]:
 
 
 def drawn(random: Random, model: Model) -> Iterator[Row]:
-    """Rows about few names, so that much of it repeats, dangles, and leads in circles."""
+    """Rows with few names, so many of them repeat, dangle, or form cycles."""
     kinds = {
         "datahub": ("container", "domain", "dataset", "query"),
         "gravitino": ("metalake", "catalog", "schema", "table"),
@@ -122,18 +122,18 @@ def drawn(random: Random, model: Model) -> Iterator[Row]:
 
 
 def at(row: Row) -> Row:
-    """The row without its place, as `checked` gives it."""
+    """The row without its place, as returned by `checked`."""
     return Row(row.table, tuple(row.cells))
 
 
 def became(found: dict[Row, list[str]], *rows: Row) -> set[str]:
-    """The reasons of rows that were given once each."""
+    """The reasons of rows that occur once each."""
     reasons = [found[at(row)] for row in rows]
     assert all(len(one) == 1 for one in reasons)
     return {reason for one in reasons for reason in one}
 
 
-# Each of them is one run, in which `checked` also compares what becomes of random rows.
+# Each of them is one run, in which `checked` also compares the outcomes of random rows.
 def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
     chain = [box(i) for i in range(MAX_LEVELS + 2)]
     entities = stored(
@@ -163,7 +163,7 @@ def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
             membership_row(group("j"), group("i"), ""),
             membership_row(group("k"), group("k"), ""),
         ],
-        # What is in the first of these would be a level too deep.
+        # The contents of the first of these would be a level too deep.
         "too deep": [
             placement_row(chain[MAX_LEVELS], chain[MAX_LEVELS - 1], ""),
             placement_row(chain[MAX_LEVELS + 1], chain[MAX_LEVELS], ""),
@@ -202,8 +202,8 @@ def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
 def test_a_row_with_two_reasons_is_set_aside_once(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Too deep, and below what is not stored: only models of one's own have such types."""
-    levels = 1  # each of them is a query of Spark
+    """Too deep, and below an unstored entity: only custom models have such types."""
+    levels = 1  # each of them is a Spark query
     monkeypatch.setattr(check_rules, "MAX_LEVELS", levels)
     types = {**DATAHUB.types, "container": replace(DATAHUB.types["container"], judged=False)}
     chain = [box(n) for n in range(levels + 2)]

@@ -1,4 +1,4 @@
-"""Which archive of Spark's classes a Java starts with, and who writes it."""
+"""The archive of Spark's classes with which a Java starts, and its writer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _file(options: tuple[str, ...], name: str) -> Path:
 
 
 def _write(java_home: Path, text: bytes = b"whole") -> Path:
-    """Two starts, and what the Java of the second one writes."""
+    """Starts twice, and writes the archive like the second one's Java."""
     while not (options := java_options(java_home)):
         pass
     draft = _file(options, WRITES)
@@ -64,7 +64,7 @@ def test_the_second_start_writes_and_what_follows_uses(java_home: Path) -> None:
     draft = _file(java_options(java_home), WRITES)
     assert java_options(java_home) == ()  # one writes, and has not finished
     draft.write_bytes(bytes(100))
-    assert java_options(java_home) == ()  # the head is written last
+    assert java_options(java_home) == ()  # the header is written last
     draft.write_bytes(b"head, and what follows")
     archive = _file(java_options(java_home), USES)
     assert archive.read_bytes() == b"head, and what follows"
@@ -162,7 +162,7 @@ def test_spark_starts_with_what_an_earlier_start_left(tmp_path: Path) -> None:
             text=True,
             check=True,
             timeout=300,
-        )  # its Java holds the pipes, so it is waited for as well
+        )  # its Java holds the pipes, so this waits for it as well
         return ended.stdout
 
     answers = [run(), run(), run()]
@@ -170,16 +170,16 @@ def test_spark_starts_with_what_an_earlier_start_left(tmp_path: Path) -> None:
     home = ensure_java()
     assert home is not None
     loaded = answers[-1].splitlines()[1]
-    # Without the archive this Java would refuse to start.
+    # Without the archive, this Java would refuse to start.
     check = [str(home / "bin" / "java"), f"-XX:{USES}={archive}", "-Xshare:on"]
     subprocess.run([*check, "-cp", loaded, "-version"], check=True, timeout=60)
 
-    # As if it had been written so: Java itself ends with this one.
+    # As if Java had written it so; here, Java itself ends with the process.
     whole = archive.stat().st_size
     archive.chmod(0o600)
     os.truncate(archive, whole // 2)
     archive.rename(archive.with_name(archive.name.replace(str(whole), str(whole // 2))))
-    assert run().endswith(answers[0])  # behind what the Java that ended says of itself
+    assert run().endswith(answers[0])  # after the message of the Java that ended
     assert answers == [answers[0]] * 3
     assert answers[0].startswith("499500\n")
     assert not list(folder.glob("*.jsa"))

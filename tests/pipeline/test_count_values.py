@@ -1,4 +1,4 @@
-"""Cells that have a value are counted without reading the column, where files tell."""
+"""Non-null cells are counted without reading the column, if the files' metadata suffices."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def test_cells_are_counted_whatever_files_say_of_themselves(
         file = tmp_path / f"part-{number}.parquet"
         pq.write_table(parents, file, row_group_size=2, write_statistics=statistics)
     if statistics:
-        monkeypatch.setattr(parquet, "read_table", None)  # no column comes to the driver
+        monkeypatch.setattr(parquet, "read_table", None)  # the driver reads no column
     assert count_values(tmp_path, "parent_type") == 2
     assert count_values(tmp_path, "type") == 6

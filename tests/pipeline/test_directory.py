@@ -1,4 +1,4 @@
-"""Ingested directories: what is read, and that nothing is read that the manifest does not cover."""
+"""Ingested directories: their contents; files outside the manifest are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SHA-256 of files by tasks: the same as here, and what is left for this process."""
+"""SHA-256 of files by tasks: the same as locally, and the files left for this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = {"blocks/part-00000.parquet", "blocks/_hidden", "blocks/large"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder whose own name has characters that Spark takes for wildcards."""
+    """A folder whose own name has characters that Spark interprets as wildcards."""
     place = tmp_path / "v {1}*%41"
     for name, content in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def test_many_files_are_digested_by_tasks_and_the_driver_reads_only_what_they_le
     monkeypatch.setattr(file_digests, "_LARGEST", 10_000)
     expected = [hashlib.sha256(content).hexdigest() for content in FILES.values()]
     assert file_digests.file_digests(folder, list(FILES), spark) == expected
-    assert read == FILES.keys()  # Spark runs on this machine: nothing is gained there
+    assert read == FILES.keys()  # Spark runs on this machine: tasks have no benefit
     read.clear()
     monkeypatch.setattr(file_digests, "runs_here", lambda _: False)
     assert file_digests.file_digests(folder, list(FILES), spark) == expected

@@ -1,4 +1,4 @@
-"""Finding a Java, with stand-ins that answer as real ones do."""
+"""Finding a Java, with stand-ins that respond like real ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MakeJava = Callable[..., Path]
 
 @pytest.fixture
 def make_java(tmp_path: Path) -> MakeJava:
-    """Makes a directory in Java's shape whose `bin/java` prints its arguments and version."""
+    """Creates a directory in Java's layout whose `bin/java` prints its arguments and version."""
 
     def make(name: str, version: str, *, is_trimmed: bool = False) -> Path:
         home = tmp_path / name
@@ -43,7 +43,7 @@ def make_java(tmp_path: Path) -> MakeJava:
 
 @pytest.fixture(autouse=True)
 def _bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Java anywhere, and a cache of its own."""
+    """No Java anywhere, and a separate cache."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""The frame of jobs: stages in order, what they may read, and what of them is published."""
+"""The frame of jobs: stages in order, their inputs, and the published files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLES: Final = ("apples", "pears")
 
 @dataclass
 class Basket:
-    """What the stages share; `seen` is the order in which they ran."""
+    """The stages' shared state; `seen` is the order in which they ran."""
 
     job: Job
     count: int = 2
@@ -88,7 +88,7 @@ def test_the_same_again_makes_no_new_version(tmp_path: Path) -> None:
     first, _ = made(tmp_path)
     again, basket = made(tmp_path)
     assert (again.is_new, again.manifest) == (False, first.manifest)
-    assert basket.seen == ["pick", "sort"]  # nothing of a whole run is taken over
+    assert basket.seen == ["pick", "sort"]  # nothing of a completed run is reused
 
 
 def test_a_run_that_was_cut_short_goes_on_behind_its_last_finished_stage(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_stage_reads_only_what_it_declares(tmp_path: Path) -> None:
 def test_the_files_of_the_version_before_are_not_digested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_earlier: bool
 ) -> None:
-    """But for those of an earlier release, whose digests say other things."""
+    """Except those of an earlier release, whose digests have another meaning."""
     first, _ = made(tmp_path)
     if is_earlier:
         manifest = tmp_path / MANIFEST

@@ -1,4 +1,4 @@
-"""Traces of jobs: a span for the job and each of its stages, and never a name or a message."""
+"""Traces of jobs: a span for the job and each of its stages, never with a name or a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs tell OpenLineage what they read and made, and never a secret."""
+"""Jobs report their inputs and outputs to OpenLineage, and never a secret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that the client appends its events to."""
+    """A file to which the client appends its events."""
     file = tmp_path / "events.jsonl"
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(file))
@@ -123,7 +123,7 @@ def test_nothing_is_sent_unless_it_is_asked_for(
 
 @contextmanager
 def collector(status: int) -> Iterator[tuple[str, list[Any]]]:
-    """A server that takes events, and answers with a status."""
+    """A server that accepts events, and responds with a status."""
     taken: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):

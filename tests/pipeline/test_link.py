@@ -1,4 +1,4 @@
-"""The job that links: what a literal reading of the rules finds, and what it names."""
+"""The link job: its links equal a literal evaluation of the rules, and it reports the others."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def run(spark: SparkSession, folder: Path, realms: dict[str, Path], rules: str =
 
 
 Reasons = Mapping[tuple[str, str], str]
-"""By realm and name, why an entity is not linked."""
+"""By realm and name, the reason why an entity is not linked."""
 
 
 class Linked(NamedTuple):
-    """What a run read, and what came of it."""
+    """The inputs and the results of a run."""
 
     entities: Mapping[str, Sequence[str]]
     realms: dict[str, Path]
@@ -110,7 +110,7 @@ class Linked(NamedTuple):
 
 @pytest.fixture(scope="module")
 def collected() -> Iterator[Collector]:
-    """What gets the trace of the run of `small`."""
+    """The receiver of the trace of the run of `small`."""
     with collector() as running:
         yield running
 
@@ -119,7 +119,7 @@ def collected() -> Iterator[Collector]:
 def small(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, collected: Collector
 ) -> Linked:
-    """A few entities of which each shows something; nothing is to be changed in its folder."""
+    """A few entities, each for one case; tests must not change its folder."""
     folder = tmp_path_factory.mktemp("small")
     realms = made(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -140,7 +140,7 @@ def test_its_stages_are_in_its_trace(small: Linked, collected: Collector) -> Non
 
 @pytest.fixture
 def own(small: Linked, tmp_path: Path) -> Linked:
-    """The same in a folder where it may be changed."""
+    """The same in a folder that tests may change."""
     folder = Path(shutil.copytree(small.folder, tmp_path / "own"))
     realms = {name: folder / name for name in small.realms}
     return small._replace(realms=realms, folder=folder)
@@ -156,7 +156,7 @@ def assets(entities: Mapping[str, Sequence[str]]) -> list[Asset]:
 
 
 def literal(rules: Rules, entities: Mapping[str, Sequence[str]]) -> set[Link]:
-    """The links, found one by one."""
+    """The links, by single comparisons."""
     pairs: set[Link] = set()
     for rule in rules.rules:
         fits: dict[tuple[str, ...], dict[str, list[Asset]]] = {}
@@ -187,7 +187,7 @@ def literal(rules: Rules, entities: Mapping[str, Sequence[str]]) -> set[Link]:
 
 
 def is_sound(same: set[Asset], never: Collection[Link]) -> bool:
-    """Whether a class has one entity of each realm, and none that are kept apart."""
+    """Whether a class has one entity of each realm, and none that must be kept apart."""
     realms = [asset.realm for asset in same]
     return len(realms) == len(set(realms)) and not any(set(pair) <= same for pair in never)
 
@@ -214,7 +214,7 @@ def test_what_fits_in_two_realms_is_linked_and_the_rest_is_named(own: Linked) ->
     assert report.links == {"hive tables": 3, "loaded": 0}
     named = {(one.realm, one.name): one.reason for one in report.named}
     assert named["lake", "lk:hive.shop.Twice"] == named["lake", "lk:hive.shop.twice"] == AMBIGUOUS
-    assert named["app", "stage.orders"] == AMBIGUOUS  # would be two datasets for one table
+    assert named["app", "stage.orders"] == AMBIGUOUS  # would link two datasets to one table
     assert named["app", "tmp.x"] == named["lake", "lk:hive.tmp.x"] == ALONE
     assert named["hub", hive.format("shop.gone")] == ALONE
     assert named["hub", hive.format("odd")] == OUTSIDE
@@ -229,7 +229,7 @@ def test_what_fits_in_two_realms_is_linked_and_the_rest_is_named(own: Linked) ->
 
 
 def damage(links: Path) -> None:
-    """Links that were changed are refused."""
+    """Modified links are refused."""
     manifest = links / "manifest.json"
     text = manifest.read_text("utf-8")
     for old, new, expected in (
@@ -254,7 +254,7 @@ def test_another_input_makes_a_new_version_also_one_without_links(
     ]
 
 
-@pytest.mark.nightly  # by day one without links
+@pytest.mark.nightly  # by day without links
 def test_another_input_makes_a_new_version(
     own: Linked, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -264,7 +264,7 @@ def test_another_input_makes_a_new_version(
 
 
 WORLDS = ("ab", "cd", "ef", "gh")
-"""The schemas of random worlds, which no rule mixes: one run links them all."""
+"""The schemas of random worlds, which no rule mixes: one run links all of them."""
 
 
 def together(worlds: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
@@ -292,7 +292,7 @@ lake = "table:lk:hive.{other}.{{table}}"
 
 
 def random_worlds() -> tuple[Mapping[str, Sequence[str]], str]:
-    """The entities of several random worlds, and the rules by which they are linked."""
+    """The entities of several random worlds, and the rules that link them."""
 
     def world(seed: int, names: str) -> Mapping[str, Sequence[str]]:
         rng = random.Random(seed)
@@ -319,7 +319,7 @@ def test_rules_link_what_a_literal_reading_links(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.nightly  # by day Spark links the random worlds of `chained`
+@pytest.mark.nightly  # by day, Spark links the random worlds of `chained`
 def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path: Path) -> None:
     entities, text = random_worlds()
     run(spark, tmp_path, made(tmp_path, entities), text)
@@ -388,7 +388,7 @@ def chained(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Li
 
 
 def of_world(chained: Linked, world: Mapping[str, Sequence[str]]) -> tuple[set[str], Reasons]:
-    """The names that are linked, and those that are not with the reason, of one of the worlds."""
+    """The linked names of one of the worlds, and the others with their reasons."""
     own = {(asset.realm, asset.entity) for asset in assets(world)}
     ends = (end for one in found_in(chained.folder) for end in one)
     names = {end.entity.name for end in ends if (end.realm, end.entity) in own}
@@ -402,7 +402,7 @@ def of_world(chained: Linked, world: Mapping[str, Sequence[str]]) -> tuple[set[s
 
 def test_rules_that_lead_to_two_of_a_realm_over_others_link_none_of_them(chained: Linked) -> None:
     names, named = of_world(chained, CLASHING)
-    # Each pair is clear alone: only followed do they make two datasets of CDAP one.
+    # Each pair is unambiguous alone: only together do they make two datasets of CDAP one.
     fine = "urn:li:dataset:(urn:li:dataPlatform:hive,q.fine,PROD)"
     assert names == {fine, "lk:hive.q.fine", "q.fine"}
     assert set(named.values()) == {AMBIGUOUS}
@@ -494,7 +494,7 @@ def test_a_connect_server_links_the_same(spark: SparkSession, tmp_path: Path) ->
         for name, value in os.environ.items()
         if not name.startswith(("SPARK_", "PYSPARK_")) and name != "MASTER"
     }
-    # A process of its own: one that has a session of the other kind cannot have this one.
+    # A separate process: one with a session of the other kind cannot have this one.
     done = subprocess.run(
         [*command, "--remote", "local[2]"],
         env=inherited,

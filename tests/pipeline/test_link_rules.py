@@ -1,4 +1,4 @@
-"""Rules that link: what a file says, and what its patterns fit."""
+"""Link rules: the meaning of a file, and its patterns."""
 
 from __future__ import annotations
 

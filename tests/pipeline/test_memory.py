@@ -1,4 +1,4 @@
-"""How much memory a job takes is that of the process and of all that it started."""
+"""The memory of a job is that of the process and of all its descendants."""
 
 from __future__ import annotations
 

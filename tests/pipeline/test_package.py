@@ -1,4 +1,4 @@
-"""The archive of this package that workers get: whole, and the same for the same files."""
+"""The archive of this package for workers: complete, and identical for identical files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ assert models.load("gravitino").name == "gravitino"
 
 
 class Session:
-    """Takes note of what is sent."""
+    """Records the sent files."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -38,7 +38,7 @@ class Session:
 
 
 def test_the_archive_is_enough_to_judge_with(tmp_path: Path) -> None:
-    # An executor names it below the folder where it works.
+    # An executor names it relative to its working folder.
     archive = f"./{package.archived(tmp_path).name}"
     subprocess.run([sys.executable, "-c", USED, archive], cwd=tmp_path, check=True)
 

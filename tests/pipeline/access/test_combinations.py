@@ -1,4 +1,4 @@
-"""Rights that nobody should have together: who has them, and files with a slip."""
+"""Toxic combinations of privileges: their holders, and files with an error."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_name_that_does_not_exist_makes_nothing(
 
 
 def test_tags_owners_and_containers_may_be_only_named(tmp_path: Path) -> None:
-    """In DataHub most labels are not stored, and owners may have left."""
+    """In DataHub, most labels are not stored, and owners may have left."""
     (world,) = some("datahub", 9_140, 1)
     known, absent = world.facts, {"tag", "container"}
     facts = replace(

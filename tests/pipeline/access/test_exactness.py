@@ -1,4 +1,4 @@
-"""What a report names is what the kernel decides, pair by pair; what it counts is their number."""
+"""A report lists exactly the kernel's pairs, and its counts are their number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHIPPED = [name for name in harness.SYSTEMS if not name.startswith("everything")
 
 
 def named(*by_day: str) -> list[object]:
-    """Every shipped system; those that are not named wait for the night."""
+    """Every shipped system; those that are not named run nightly."""
     night = pytest.mark.nightly
     return [n if n in by_day else pytest.param(n, marks=night) for n in SHIPPED]
 
@@ -61,7 +61,7 @@ def test_every_table_agrees_with_the_kernel(name: str, tmp_path: Path) -> None:
 
 
 def named_by_lists(out: Path, result: Result, assets: dict[str, dict[str, Any]]) -> set[Pair]:
-    """Every pair, as `assets` names classes and owner sets, and these name lists of people."""
+    """Every pair, from classes and owner sets in `assets`, and their lists of people."""
     lists: dict[str, set[str]] = {}
     found = rows(out, result, "people_lists")
     for row in found:

@@ -1,4 +1,4 @@
-"""Ownership in a report is lists of people that assets share, not a row for each asset."""
+"""Ownership in a report: lists of people that assets share, not a row for each asset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CREW = Principal(GROUP, "crew")
 
 
 def estate(tables: int, crew: Sequence[Principal]) -> World:
-    """A schema of the crew, in a catalog of `u00`; the tables are of three users."""
+    """A schema of the crew, in a catalog of `u00`; the tables belong to three users."""
     leaves = [Entity("table", f"m:c.s.t{number:03}") for number in range(tables)]
     above = {CATALOG: LAKE, SCHEMA: CATALOG, **dict.fromkeys(leaves, SCHEMA)}
     owners = [OwnerRow(CATALOG, USERS[0], ""), OwnerRow(SCHEMA, CREW, "")]
@@ -82,7 +82,7 @@ def test_a_set_names_the_owner_and_what_is_owned(tmp_path: Path) -> None:
 
 
 MOVES = [(USERS[1:], USERS[2:]), (USERS[1:3], USERS[1:]), ([], USERS[:2]), (USERS, [])]
-"""Who is in the crew, before and now."""
+"""The crew, before and now."""
 
 
 @pytest.mark.by_day(1)

@@ -1,4 +1,4 @@
-"""The job: its files, what it refuses, what was never used, and what its pages show."""
+"""The job: its files, its errors, unused access, and its pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Matrix]:
 
 @pytest.fixture(scope="module")
 def plain(made: tuple[Path, Matrix]) -> Result:
-    """A report of everything, in the folder `plain`; nothing is to be changed there."""
+    """A report of everything, in the folder `plain`; tests must not change it."""
     folder, _ = made
     return report(folder / "export", folder / "plain")
 
@@ -131,7 +131,7 @@ def test_more_pairs_than_asked_for_make_nothing(made: tuple[Path, Matrix]) -> No
     for name in ("Who can do what", "By tag", "Toxic combinations", "Access never used"):
         assert f"{name} (not asked for)</h2>" in shown
     assert "with the reason. See --pairs.</p>" in shown
-    assert "None.</p>" not in shown  # nobody has no access
+    assert "None.</p>" not in shown  # no one is without access
 
 
 def test_pairs_of_sensitive_assets_are_those_with_the_labels(
@@ -163,7 +163,7 @@ def test_access_without_use_is_listed_and_used_access_is_not(
     closed = next(one for one in stored if ("see", one, user) not in allowed)
     closed_type, _, closed_name = closed.partition(":")
     log = [
-        # What may not be read any more is no use of what may be.
+        # Access that is no longer permitted does not count as use.
         (f"user:{user}", "any.other", closed_type, closed_name, True, "2026-01-03", 1),
         (f"user:{user}", "table.load", type, name, True, "2026-01-02", 1),
         (f"user:{user}", "table.write", type, name, False, "2026-01-02", 1),
@@ -190,7 +190,7 @@ def test_access_without_use_is_listed_and_used_access_is_not(
 
 
 def assets_of(matrix: Matrix) -> BitMap:
-    """The assets: what is stored and may be seen by somebody."""
+    """The assets: stored entities that somebody may see."""
     coded, model = matrix.snapshot.coded, matrix.snapshot.model
     kinds = [kind for kind in coded.tree.kinds if kind and model.reaching("see", kind)]
     return BitMap.union(*map(coded.tree.of_type, kinds))

@@ -1,4 +1,4 @@
-"""Jobs submitted to a real cluster of several processes: all is as here, a driver lost or not."""
+"""Jobs submitted to a real cluster of several processes: same results, even if a driver is lost."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: 
     _ran_on(cluster, run)
 
 
-# At any moment, and with a worker lost after the driver, is in test_killing.py. A review on the
-# cluster is above, and of a Connect client in test_connect.py.
+# Kills at random times, and of a worker after the driver, are in test_killing.py. A review on
+# the cluster is above, and one of a Connect client in test_connect.py.
 @pytest.mark.nightly
 def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
     cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path

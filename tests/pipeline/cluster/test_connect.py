@@ -1,4 +1,4 @@
-"""Jobs of a Connect client on a real cluster: all is as it is here, though a worker is lost."""
+"""Jobs of a Connect client on a real cluster: same results, even if a worker is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
-# By day an index; a review of it is by night, below.
+# By day an index; its review is nightly, below.
 def test_a_job_outlives_a_worker_and_writes_what_it_writes_here(
     cluster: Cluster, connect: str, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Something is lost in the midst of a job, at any moment: nothing is lost of what it makes."""
+"""A process is lost during a job, at a random time: no result is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run that was lost still writes, or left half swept, is never taken for a stage's work."""
+"""Late writes, or a partial cleanup, of a lost run never count as a stage's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two sides differ on a block is exactly what the kernel decides otherwise there."""
+"""The differences on a block are exactly the kernel's differing decisions there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.pipeline.diff.brute import Fact, allowed, split
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
-few = a_share_of_the_examples(128)  # every user, entity and question is asked about
+few = a_share_of_the_examples(128)  # every user, entity and request is checked
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:
@@ -68,7 +68,7 @@ def compared(
 
 
 def triples(found: Iterable[Change], users: Everyone, snapshot: Snapshot) -> set[tuple[bool, Fact]]:
-    """What changes say, one by one; each may be said once only."""
+    """The single facts of changes; each may occur only once."""
     told = [
         (part.gained, Fact(users[user], part.question, snapshot.coded.tree.entity(id)))
         for change in found
@@ -88,7 +88,7 @@ def check(before: Snapshot, after: Snapshot) -> None:
 
 
 def counted(found: Iterable[Change], snapshot: Snapshot) -> Counter[tuple[str, bool, str]]:
-    """How many stored users and entities for each privilege, direction and type."""
+    """The number of stored users and entities for each privilege, direction and type."""
     counts: Counter[tuple[str, bool, str]] = Counter()
     for change in found:
         for part in change.parts:
@@ -100,7 +100,7 @@ def counted(found: Iterable[Change], snapshot: Snapshot) -> Counter[tuple[str, b
 
 
 def planned(before: Snapshot, after: Snapshot) -> Counter[tuple[str, bool, str]]:
-    """The same, as `lakewarden plan` counts."""
+    """The same, as counted by `lakewarden plan`."""
     counts: Counter[tuple[str, bool, str]] = Counter()
     for row in difference(before, after).rows:
         counts[row.privilege, row.gained, row.type] += row.pairs
@@ -133,7 +133,7 @@ def test_other_statements_people_and_owners_differ_as_the_decisions_do(
     try:
         after = compiled(system, rewritten(facts, other, seed))
     except WardenError:
-        return  # the other world's statements speak of what is not stored here
+        return  # the other world's statements name entities that are not stored here
     check(before, after)
     check(after, before)
 
@@ -170,7 +170,7 @@ def test_with_more_classes_than_are_kept_the_same_differs(name: str, seed: int) 
 
 
 def lake() -> Warden:
-    """A lake with three tables, where readers read one schema."""
+    """A lake with three tables, in which readers may read one schema."""
     w = Warden("gravitino", clock=lambda: NOW)
     w.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "schema:lk:c.p")
     w.add_entities("table:lk:c.s.t", "table:lk:c.s.u", "table:lk:c.p.secret")
@@ -183,7 +183,7 @@ def lake() -> Warden:
 
 
 def told(before: Snapshot, after: Snapshot) -> set[tuple[str, ...]]:
-    """Who gains and loses what on tables, how many, and through what."""
+    """Gains and losses on tables, with users, numbers, and causes."""
     users, found = compared(before, after)
     return {
         (

@@ -1,4 +1,4 @@
-"""Signatures and profiles of two sides that number their entities each in its own way."""
+"""Signatures and profiles of two sides that number their entities independently."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 class Side:
-    """One side: the signature of each entity that is looked at, and its profile when asked."""
+    """One side: the signature of each entity of interest, and its profile on demand."""
 
     def __init__(self, snapshot: Snapshot, users: Everyone, side: str) -> None:
         crowd = UserNumbering(snapshot, users)
@@ -49,7 +49,7 @@ class Side:
 
 
 def found(before: Snapshot, after: Snapshot) -> tuple[Everyone, set[tuple[bool, Fact]]]:
-    """What differs where signatures do."""
+    """The differences of entities with different signatures."""
     users = everyone(before.coded.memberships, after.coded.memberships)
     old, new = with_all(before, users), with_all(after, users)
     comparison = Comparison(before.model, stated_by(old, users), stated_by(new, users))

@@ -1,4 +1,4 @@
-"""A policy put in the place of an index's: what counts then, and what cannot be told."""
+"""A policy that replaces an index's: the resulting statements, and unknowable effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs: what policies and points in time differ in is what the kernel decides otherwise."""
+"""Whole runs: the differences of policies and points in time are the kernel's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 SIZE = Size(entities=40, users=6, groups=3, roles=3, statements=10, goals=6)
 FIRST = {"cdap": 72, "gravitino": 2, "datahub": 0}
-"""The seeds of the first worlds that can be compared; none before them is tried again."""
+"""The seeds of the first comparable worlds; earlier ones are skipped."""
 BITS = 4
 
 
@@ -97,7 +97,7 @@ def table(out: Path, name: str) -> list[dict[str, Any]]:
 
 
 def triples(out: Path, before: Tree, after: Tree) -> set[tuple[bool, Fact]]:
-    """What the tables say, one by one."""
+    """The single facts in the tables."""
     users = {row["number"]: Principal(USER, str(row["user"])) for row in table(out, run.USERS)}
     ids: dict[tuple[object, bool], list[object]] = {}
     trees = {
@@ -134,7 +134,7 @@ def expected(before: Snapshot, after: Snapshot) -> set[tuple[bool, Fact]]:
 
 
 def holds_together(out: Path, facts: Iterable[tuple[bool, Fact]]) -> None:
-    """The sums are those of the facts, of which those of somebody unknown are not counted."""
+    """The sums match the facts, of which those of unknown users are not counted."""
     counts: Counter[tuple[str, bool]] = Counter()
     by_user: Counter[tuple[str, bool, str, str]] = Counter()
     for gained, (user, (kind, name), _) in facts:
@@ -156,7 +156,7 @@ def holds_together(out: Path, facts: Iterable[tuple[bool, Fact]]) -> None:
 
 
 def agrees_with_plan(out: Path, before: Snapshot, after: Snapshot) -> None:
-    """What `lakewarden plan` counts is counted here, privilege by privilege and type by type."""
+    """The counts match `lakewarden plan`, for each privilege and type."""
     counted: Counter[tuple[str, bool, str]] = Counter()
     for row in difference(before, after).rows:
         counted[row.privilege, row.gained, row.type] += row.pairs
@@ -167,7 +167,7 @@ def agrees_with_plan(out: Path, before: Snapshot, after: Snapshot) -> None:
     assert +told == +counted
 
 
-# All models without Spark are in test_changes.py.
+# All models are tested without Spark in test_changes.py.
 NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", "gravitino")]
 
 
@@ -186,7 +186,7 @@ def test_times_differ_as_the_decisions_do(name: str, spark: SparkSession, tmp_pa
     assert times.is_new
 
 
-# By day without Spark, below; what Spark does with several blocks the test of times shows.
+# By day without Spark, below; the test of times covers Spark with several blocks.
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["cdap", "datahub", "gravitino"])
 def test_policies_differ_as_the_decisions_do(
@@ -209,7 +209,7 @@ def test_policies_differ_as_the_decisions_do(
 
 
 def policies(found: Estate) -> tuple[list[Statement], list[tuple[str, object]]]:
-    """Statements of another world put in place: all that then count, and the file of them."""
+    """The statements with some of another world as replacements, and the file of these."""
     system = found.system
     fixed = {str(t["id"]) for t in system.model.defaults if not t.get("editable", False)}
     unchangeable = [s for s in found.snapshots[0].table.statements.values() if s.id in fixed]
@@ -225,7 +225,7 @@ def policies(found: Estate) -> tuple[list[Statement], list[tuple[str, object]]]:
 
 
 def sound(statement: Statement, found: Estate) -> bool:
-    """Whether a file can say it of this realm."""
+    """Whether a file can express it for this realm."""
     model, coded = found.system.model, found.snapshots[0].coded
     if any(not model.privilege(word).grantable for word in statement.privileges):
         return False
@@ -242,7 +242,7 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
         facts = make(system, seed, SIZE).facts
         try:
             before = compiled(write_facts(tmp_path / f"realm-{seed}", system, facts))
-        except WardenError:  # what the files of a directory cannot say
+        except WardenError:  # not expressible in a directory's files
             continue
         if not before.coded.tree.looped and isfinite(before.table.end):
             break
@@ -252,7 +252,7 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
     worlds.index(index, before, system, stated, bits=17)
     found = Estate(system, facts, (source, source), (index, index), (before, before))
     kept, files = policies(found)
-    nothing: Any = None  # whatever is asked of Spark fails
+    nothing: Any = None  # any use of Spark fails
     spark: Any = Deferred(nothing, is_here=True)
     difference_of_policies(index, files, tmp_path / "policies", spark=spark, only=True, now=NOW)
     replaced = replace(facts, statements=kept)

@@ -17,7 +17,7 @@ from lakewarden.pipeline.job import names_of
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "jobs.md"
 VIEWED = re.findall(r"CREATE OR REPLACE TEMPORARY VIEW (\w+)", sql()[VIEWS])
 MADE_OF = ("crowd_people", "meeting", "allowed")
-"""Views that are there for the others."""
+"""Helper views for the others."""
 
 
 def section() -> str:

@@ -1,4 +1,4 @@
-"""What the views of an export say is what the kernel decides, pair by pair."""
+"""The views of an export agree with the kernel's decisions, pair by pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class needs, and who meets it: ties of several parts, which random worlds seldom have."""
+"""The need of a class, and its users: ties of several parts, which are rare in random worlds."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_who_meets_a_need_has_every_tie(need: Need) -> None:
     for world in some("gravitino", 9_000, 3):
         snapshot = compiled(world)
         memberships, labels = snapshot.coded.memberships, len(snapshot.coded.ownerships)
-        # Groups own much, so that some user owns by one group here and by another one there.
+        # Groups own much, so some user owns here by one group and there by another.
         edges = [
             (id, owner, owner % labels)
             for id in range(len(snapshot.coded.tree))
@@ -89,7 +89,7 @@ def test_who_meets_a_need_has_every_tie(need: Need) -> None:
 
 
 def _as_one_by_one(snapshot: Snapshot, need: Need) -> int:
-    """Compares with every user asked about every tie to every entity; how many meet the need."""
+    """Compares with single decisions for every user, tie and entity; the number of matches."""
     people, reduction = people_of(snapshot), Reduction(snapshot, Residues())
     ids = np.array(snapshot.coded.tree.stored, dtype=np.int32)
     met = NeedMatcher(reduction, people).of(need, ids)

@@ -1,4 +1,4 @@
-"""The job on Spark: its tables, asked in Spark SQL and in DuckDB, say what the kernel decides."""
+"""The job on Spark: its tables, queried in Spark SQL and in DuckDB, agree with the kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A world, the whole of it compiled, and the tables of its export."""
+    """A world, its compiled form, and the tables of its export."""
 
     world: World
     matrix: Matrix
@@ -58,7 +58,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def statements(file: Path) -> list[str]:
-    """The statements of a file of SQL, for engines that take one at a time."""
+    """The statements of an SQL file, for engines that accept one at a time."""
     lines = (line for line in file.read_text("utf-8").splitlines() if not line.startswith("--"))
     return [text for text in "\n".join(lines).split(";") if text.strip()]
 
@@ -82,7 +82,7 @@ def test_duckdb_says_what_the_kernel_decides(made: Made) -> None:
     assert set(database.execute(WHO_CAN).fetchall()) == decided(made.matrix)
 
 
-# By day the tutorial asks both engines, and compares what they say.
+# By day the tutorial queries both engines, and compares their results.
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_spark_says_what_the_kernel_decides(made: Made, declared: SparkSession) -> None:

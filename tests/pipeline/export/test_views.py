@@ -1,4 +1,4 @@
-"""The views over a few rows made by hand: what random worlds seldom have."""
+"""The views over a few handmade rows, which are rare in random worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same original again and again: only what changed is carried, and what is gone is told."""
+"""Repeated imports: only changes are transferred, and missing entities are reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WRITERS: Mapping[str, Callable[[Path], Path]] = {
 
 
 def seeing(name: str) -> Iterator[Effect]:
-    """What makes the walker see and change everything in a realm."""
+    """Grants that allow the crawler to see and change everything in a realm."""
     system = load_system(name)
     walker = system.spelled(Principal(USER, WALKER))
     yield PrincipalChanged(walker, True)
@@ -70,14 +70,14 @@ def seeing(name: str) -> Iterator[Effect]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two running servers: one plays the original, the other takes what is imported."""
+    """Two running servers: one plays the original, the other receives the imports."""
 
     original: Served
     target: Served
     store: str
 
     def change(self, method: str, path: str, body: object = None) -> Answer:
-        """Somebody works on the original."""
+        """A change by a user of the original."""
         answer = self.original.ask(method, path, body, user=WALKER)
         assert answer.status < 300, answer.body
         return answer
@@ -96,7 +96,7 @@ class Pair:
 
 @pytest.fixture
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    """The servers of a test that is given the `name` of a system."""
+    """The servers of a test with the `name` of a system."""
     name: str = request.node.callspec.params["name"]
     original, target = (f"sqlite:///{tmp_path / name}.db" for name in ("original", "target"))
     for url in (original, target):
@@ -117,7 +117,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
 def carry(
     pair: Pair, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
-    """Imports a system from the one server into the other; what it tells."""
+    """Imports a system from one server into the other; returns the report."""
     people = tmp_path / "people"
     people.write_text("user:ana\nuser:ben\n", "utf-8")
 
@@ -184,12 +184,12 @@ def test_only_what_changed_is_carried_and_what_is_gone_is_dropped_on_request(
     change, new, gone = CHANGES[name]
     first = carry(name)
     assert first["new"] is True
-    # As whom a namespace runs is carried, wherever the original has it from.
+    # The principal of a namespace is transferred, wherever the original stores it.
     assert first["rows"]["relations"]["new"] == (1 if name != "gravitino" else 0)
     before = pair.revision()
     again = carry(name)
     assert (again["new"], again["revision"], pair.revision()) == (False, before, before)
-    # Who administers the target is unknown to the original, and stays in the roles of DataHub.
+    # The target's administrators are unknown to the original, and keep their DataHub roles.
     assert differing(again) == {}
     change(pair)
     third = carry(name)

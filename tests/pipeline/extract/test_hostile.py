@@ -1,4 +1,4 @@
-"""Originals that break, lie or stop part way: a realm keeps the version that it has."""
+"""Originals that fail, lie or stop midway: the realm keeps its version."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ORIGINALS = {"gravitino": lake, "cdap": spaces, "datahub": hub}
 
 @dataclass(frozen=True)
 class Kept:
-    """A store in which each realm has a version already."""
+    """A store in which each realm already has a version."""
 
     url: str
 
@@ -81,12 +81,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 _contexts = functools.cache(ssl.create_default_context)
-"""Reading the certificates of the machine takes longer than an import that is refused."""
+"""Reading the machine's certificates takes longer than a refused import."""
 
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not answer is given up at once."""
+    """Makes requests without a response fail at once."""
     monkeypatch.setattr(walks, "TRIES", 1)
     monkeypatch.setattr(ssl, "create_default_context", _contexts)
 
@@ -97,7 +97,7 @@ def imported(kept: Kept, name: str, script: Mapping[str, Any], *words: str) -> i
         return main([*given, *words])
 
 
-# Part of a path → what is answered there, the exit code, and what is said.
+# Part of a path → the response, the exit code, and a part of the message.
 BROKEN: Mapping[str, tuple[Any, int, str]] = {
     "a credential that is refused": ((401, {}), 2, "refuses the credential"),
     "a redirect to another host": (
@@ -199,7 +199,7 @@ def test_answers_and_walks_that_are_too_large_are_refused(
 
 
 def _bounded() -> tuple[object, ...]:
-    """How an original is asked when nothing else is said, three times at most."""
+    """The default limits of an original, with at most three attempts."""
     defaults: tuple[object, ...] = walks.Original.__init__.__defaults__ or ()
     return tuple(3 if one == walks.MOST else one for one in defaults)
 

@@ -1,4 +1,4 @@
-"""`lakewarden import`: our own server plays each system, and the copy decides as it does."""
+"""`lakewarden import`: our own server plays each system, and the copy gives the same decisions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PATTERNS = (
 
 
 def seeing(name: str, state: RealmState) -> Iterator[Effect]:
-    """What lets the walker see everything in a realm."""
+    """Grants that allow the crawler to see everything in a realm."""
     walker = state.system.spelled(Principal(USER, WALKER))
     yield PrincipalChanged(walker, True)
     if name == "datahub":
@@ -80,7 +80,7 @@ def bring(service: DecisionService, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def store(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The sample estate in a store, with somebody who sees everything."""
+    """The sample estate in a store, with a user who sees everything."""
     folder = tmp_path_factory.mktemp("originals")
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder)
@@ -129,12 +129,12 @@ def questions(state: RealmState) -> list[tuple[str, str, Entity]]:
 
 
 def arguments(name: str, address: str, folder: Path) -> list[str]:
-    """How the original is asked; CDAP and Gravitino do not know who is in which group."""
+    """The arguments for the original; CDAP and Gravitino do not know the members of groups."""
     given = ["import", name, address, "--to", name, "--source-user", WALKER]
     if name in IDENTITY:
         given += ["--identity", str(IDENTITY[name] / "identity.json")]
     if name == "cdap":
-        # Nobody's group has him, so that the identity provider does not know him.
+        # He is in no group, so the identity provider does not know him.
         file = folder / "principals"
         file.write_text("# who loads the data\nuser:etl\n", "utf-8")
         given += ["--principals", str(file)]
@@ -174,7 +174,7 @@ def test_the_copy_decides_as_the_original(
     report = json.loads(capfd.readouterr().out)
     with opened(store) as original, opened(target) as copy:
         before = original.state.realm(name)
-        # What it shows to whom, DataHub tells nobody: it is set on both sides.
+        # DataHub does not reveal its visibility settings: they are set on both sides.
         settings = before.realm.settings
         copy.write(
             operator(copy), lambda transaction: realms.alter(transaction, name, settings=settings)
@@ -194,7 +194,7 @@ def test_the_copy_decides_as_the_original(
     assert all(one["path"] and one["status"] for one in report["not_shown"])
     assert report["not_carried"]
     assert kept.stat().st_mode & 0o077 == 0
-    # The export that was kept brings in the same, which is nothing more.
+    # The saved export imports the same, so nothing changes.
     assert main(["import", name, str(kept), "--to", name, *at]) == 0
     assert json.loads(capfd.readouterr().out)["loaded"]["new"] is False
 

@@ -1,4 +1,4 @@
-"""A running original is asked politely, within bounds, and nothing it withholds goes by unnamed."""
+"""A live original is read with limits and pauses, and everything that it withholds is reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.pipeline.extract.scripted import Raw, Scripted, scripted
 
 
 def asking(server: Scripted, **given: object) -> tuple[Original, list[float]]:
-    """The server as an original, and the pauses that are made."""
+    """The server as an original, and the pauses between requests."""
     pauses: list[float] = []
     return Original(server.address, pause=pauses.append, **given), pauses  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Every reason for which something is not carried, as the replies of each system bring it about."""
+"""Every reason for which an import sets something aside, caused by each system's responses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
 
 Lost = set[tuple[str, str, str]]
-"""Table, name and reason of what was set aside."""
+"""Table, name and reason of a row set aside."""
 
 REASONS = {
     *(BAD_NAME, BAD_STATEMENT, check_rules.REPEATED, check_rules.CYCLE, check_rules.TOO_DEEP),
     *(check_rules.DANGLING_PARENT, check_rules.NOT_STORED, check_rules.INCOMPLETE),
 }
-"""All that replies can bring about.
+"""All reasons that responses can cause.
 
-Not among them are two parents, since no reply gives anything two places, and a dangling target,
-since from systems that deny what is not stored no reply is read that names one thing in another.
+Two parents are not among them, because no response gives an entity two places. A dangling target
+is not either: systems that deny unknown names send no responses that name one entity in another.
 """
 
 HIVE = "urn:li:dataset:(urn:li:dataPlatform:hive,{},PROD)"
@@ -143,7 +143,7 @@ SPACES: Lost = {
 
 
 def lost(system: str, records: Iterable[Any], folder: Path, capture: Any) -> Lost:
-    """What the import of an export names as set aside."""
+    """The rows that the import of an export sets aside."""
     file = folder / "export.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in records), "utf-8")
     given = ["import", system, str(file), "--to", system, "--dry-run", "--format", "json"]

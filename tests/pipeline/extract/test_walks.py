@@ -1,4 +1,4 @@
-"""Walks over servers that answer in the shapes of the originals, their oddities included."""
+"""Crawls of servers that respond in the originals' formats, including their quirks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ML = "/api/metalakes/lk"
 def walked(
     server: Scripted, folder: Path, walk: Callable[[Original, Export], None]
 ) -> tuple[dict[str, list[Any]], Original]:
-    """The records by file, and the original as it was asked."""
+    """The records by file, and the original after the crawl."""
     with Original(server.address, pause=lambda _: None) as original, Export(folder) as export:
         walk(original, export)
     read = {file.stem: file.read_text("utf-8").splitlines() for file in folder.iterdir()}
@@ -74,7 +74,7 @@ def test_gravitino_is_read_and_what_it_withholds_is_named(tmp_path: Path) -> Non
     ]
     missing = {(one.path.removeprefix(ML), one.status) for one in original.withheld}
     assert missing == {
-        # What a catalog of this type cannot hold is no loss; what this server has not is named.
+        # What this catalog type cannot contain is no loss; a missing API is reported.
         ("/catalogs/c/schemas/s%2F1/views", 404),
         ("/catalogs/c/schemas/s%2F1/functions", 404),
         ("/policies?details=true", 404),
@@ -190,7 +190,7 @@ def test_datahub_is_scrolled_to_its_end_and_shipped_policies_that_are_gone_stay_
 
 
 def endless(query: Mapping[str, Sequence[str]], _: Any) -> tuple[int, Any]:
-    """The same tag, page after page, and always another place to go on."""
+    """The same tag on every page, always with a next page."""
     before = int(query.get("scrollId", ["0"])[0])
     return page(str(before + 1), {"urn": "urn:li:tag:a"})
 

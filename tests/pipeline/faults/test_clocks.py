@@ -1,4 +1,4 @@
-"""Clocks that disagree: files of the future or of 1970, and a clock that goes back."""
+"""Clocks that disagree: files from the future or from 1970, and a clock that goes back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WEEK = 7 * 86_400.0
 
 
 def _touch(folder: Path, moment: float) -> None:
-    """All files below are of that moment."""
+    """Sets the time of all files below."""
     for file in folder.rglob("*"):
         os.utime(file, (moment, moment), follow_symlinks=False)
 

@@ -1,4 +1,4 @@
-"""A disk that is full: a job says so and what to do, and what counted still counts."""
+"""A full disk: a job reports it with a remedy, and the published version stays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN_MOUNTS = ("unshare", "--map-root-user", "--mount")
 
 
 def failures(which: str) -> dict[str, int]:
-    """How often each job failed, by the folder that it writes."""
+    """The number of failures of each job, by its output folder."""
     if subprocess.run([*_OWN_MOUNTS, "true"], check=False, capture_output=True).returncode:
         pytest.skip("this machine lets nobody mount a file system of their own")
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whatever of a cluster is lost in whatever job: the old version or the new one, by digest."""
+"""Any process of a cluster is lost in any job: the old or the new version results, by digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRIALS = 20
 
 @pytest.fixture(scope="module")
 def tasks(spark: object, tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
-    """Every job, and what it makes undisturbed."""
+    """Every job, and its undisturbed results."""
     return killing.tasks(tmp_path_factory.mktemp("tasks"))
 
 

@@ -1,4 +1,4 @@
-"""A store of objects that fails, is slow or has another clock, in the midst of every job."""
+"""An object store that fails, is slow or has another clock, during every job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _no_spark(unstarted: object) -> None:
 def follow(
     bucket: RemotePath, folder: Path, jobs: tuple[Job, ...], fail: Callable[[Job], int]
 ) -> dict[str, int]:
-    """What `fail` gave for each job; what counted has to count afterwards, see `followed`."""
+    """The results of `fail` for each job; published versions must stay valid, see `followed`."""
     estate.write(folder, 2)
     files, good = folder / "in", folder / "good"
     estate.make(good, jobs, 1, files)
@@ -65,7 +65,7 @@ def test_a_store_that_fails_now_and_then_changes_nothing(
         code = job.run(bucket, tmp_path / "in")
         server.heals()
         said = capsys.readouterr().err
-        # Of a switch whose answer was lost nothing is known; everything else is tried again.
+        # After a switch with a lost response, nothing is known; all other requests are retried.
         assert code in ((0, 1, 3) if kind == "lost" else (0, 1)), (job, said)
         assert code != 3 or "s3://" in said, said
         return server.failed
@@ -76,7 +76,7 @@ def test_a_store_that_fails_now_and_then_changes_nothing(
 def _stops(
     job: Job, first: int, bucket: RemotePath, server: FaultyServer, files: Path, fault: Fault
 ) -> int:
-    """Runs a job whose requests all meet a fault from one on; the exit code."""
+    """Runs a job whose requests all fail from one on; returns the exit code."""
     server.fails(lambda number, _: fault if number >= first else NONE)
     try:
         return job.run(bucket, files)
@@ -108,7 +108,7 @@ def test_a_store_that_stops_leaves_the_version_that_counts(
             assert code == 3, said
             assert f"{bucket.root}/" in said
             if tables(bucket / job.out) != before:
-                break  # it was stopped behind its switch
+                break  # it was stopped after its switch
         return stopped
 
     jobs = FIRST if spread == 3 else LOCAL

@@ -1,4 +1,4 @@
-"""Credentials in addresses, options and variables are in nothing that a job says or leaves."""
+"""Credentials in addresses, options and variables never appear in a job's outputs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "settings of Spark": ("index", "{place}/lake", *_CONF),
 }
-"""Commands that hold the word, most of which fail."""
+"""Commands with the secret word in their arguments, most of which fail."""
 
 _NO_OUT: Final = ("a queue",)
 
@@ -103,7 +103,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of lineage events, in surroundings that hold the word."""
+    """The file of lineage events, in an environment with the secret word."""
     file = tmp_path / "events.jsonl"
     variables = {
         "OPENLINEAGE__TRANSPORT__TYPE": "file",
@@ -125,7 +125,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _holding(folder: Path) -> list[str]:
-    """The files below a folder that hold the word."""
+    """The files below a folder that contain the secret word."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [str(file) for file in files if WORD.encode() in file.read_bytes()]
 
@@ -178,7 +178,7 @@ def test_a_gateway_that_does_not_answer_is_named_without_it(
 
 @pytest.fixture
 def spark_home() -> dict[str, str]:
-    """What surrounds a command that starts a Spark of its own."""
+    """The environment of a command that starts its own Spark."""
     names = ("SPARK_", "PYSPARK_")
     return {n: v for n, v in os.environ.items() if not n.startswith(names)}
 

@@ -1,4 +1,4 @@
-"""A realm cut into blocks: each judged by itself, they say together what the realm says."""
+"""A realm cut into blocks: each is evaluated alone; together they equal the realm."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ few = a_share_of_the_examples(10)
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @few
 @given(seed=seeds, bits=st.integers(0, 4))
-@example(seed=215, bits=0)  # what is spelled above a name that is not stored lies elsewhere
+@example(seed=215, bits=0)  # an ancestor in the spelling of an unstored name is elsewhere
 def test_the_blocks_of_a_world_lie_in_the_scopes_that_the_whole_lies_in(
     name: str, seed: int, bits: int
 ) -> None:
@@ -50,8 +50,8 @@ def test_the_blocks_of_a_world_lie_in_the_scopes_that_the_whole_lies_in(
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @few
 @given(seed=seeds)
-@example(seed=120)  # what a rule reads of the one who asks lies in another block
-@example(seed=4348)  # what a request names beside its target lies in another block
+@example(seed=120)  # a rule's input about the user is in another block
+@example(seed=4348)  # an additional entity of a request is in another block
 def test_the_block_of_an_entity_decides_about_it_as_the_whole_does(name: str, seed: int) -> None:
     system = harness.system(name)
     world = make(system, seed)

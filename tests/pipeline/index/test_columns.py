@@ -1,4 +1,4 @@
-"""Columns are read from their buffers, whatever chunks and slices they come in."""
+"""Columns are read from their buffers, for all chunks and slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers that are numbered in Spark, not on the driver, leave every id as the kernel has it."""
+"""Containers that are numbered in Spark, not on the driver, get the same ids as in the kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGE = Size(entities=120, users=16, groups=8, roles=8, statements=60, goals=40)
 
 
 def a_tree(seed: int) -> Facts:
-    """Containers in containers, of one type, with few members and with many, in no order."""
+    """Nested containers of one type, with few or many members, in random order."""
     rng = random.Random(seed)
     drawn: list[Entity] = []
     rows = []
@@ -43,7 +43,7 @@ def a_tree(seed: int) -> Facts:
 
 
 def numbered(spark: SparkSession, folder: Path) -> tuple[dict[Entity, tuple[int, int, int]], int]:
-    """Of every entity its id, its parent's and its end; and how many containers were small."""
+    """For every entity its id, its parent's id and its end; and the number of small containers."""
     found = load(folder)
     tables = folder / "versions" / "1"
     frames = {

@@ -1,4 +1,4 @@
-"""The rows of blocks and their guests: what they are, and what the driver does for them."""
+"""The rows of blocks and their guests: their contents, and the driver's work for them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ BLOCKS = COUNT >> BITS
 
 
 class Estate:
-    """Entities in entities, some relations, and ids that are guests of every block."""
+    """Nested entities, some relations, and ids that are guests of every block."""
 
     def __init__(self, seed: int, upwards: float) -> None:
-        """`upwards` is how likely it is to leave a container: the less, the deeper they lie."""
+        """`upwards`: the probability of leaving a container; smaller means deeper nesting."""
         rng = random.Random(seed)
         self.parents = [-1]
-        for id in range(1, COUNT):  # preorder: below what was there last, or beside it
+        for id in range(1, COUNT):  # preorder: below or next to the previous entity
             at = id - 1
             while at >= 0 and rng.random() < upwards:
                 at = self.parents[at]
@@ -40,7 +40,7 @@ class Estate:
         self.common = sorted(rng.sample(range(COUNT), COMMON))
 
     def guests(self) -> Iterator[tuple[int, int]]:
-        """Of every block what its own ids and the common ones lead to, step by step."""
+        """For every block, the entities reachable from its own and the common ids, step by step."""
         for block in range(BLOCKS):
             todo = [*self.common, *(id for id in range(COUNT) if id >> BITS == block)]
             met: set[int] = set()
@@ -52,7 +52,7 @@ class Estate:
             yield from ((block, id) for id in met if id >> BITS != block)
 
     def ends(self) -> list[int]:
-        """For each id the one behind the last below it."""
+        """For each id, the one after its last descendant."""
         ends = [id + 1 for id in range(COUNT)]
         for id in reversed(range(1, COUNT)):
             if self.parents[id] >= 0:
@@ -60,7 +60,7 @@ class Estate:
         return ends
 
     def tables(self, spark: SparkSession) -> Tables:
-        """As Spark has them."""
+        """The tables in Spark."""
         entities = pa.table(
             {
                 "id": pa.array(range(COUNT), pa.int32()),
@@ -81,7 +81,7 @@ class Estate:
 
 @pytest.mark.parametrize("here", [True, False])
 @pytest.mark.parametrize(
-    ("seed", "upwards"),  # Spark follows what lies in containers level by level
+    ("seed", "upwards"),  # Spark follows the contents of containers level by level
     [(1, 0.8), *(pytest.param(s, 0.6, marks=pytest.mark.nightly) for s in (1, 2, 3))],
 )
 def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_block(

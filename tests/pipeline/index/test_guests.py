@@ -1,4 +1,4 @@
-"""What a block needs beside its own: everything that can be reached from it, and no more."""
+"""The guests that a block needs: exactly the entities reachable from it."""
 
 from __future__ import annotations
 

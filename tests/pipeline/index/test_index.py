@@ -1,4 +1,4 @@
-"""An index is read back as what the kernel would have compiled, or it is refused."""
+"""An index is read back with the same contents as the kernel's compilation, or refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SHIPPED = [name for name in harness.SYSTEMS if not name.startswith("everything")
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:
-    """The facts, for the moment that an index of them is for."""
+    """The facts, compiled for the index's time."""
     now = indexes.moment(*_interval(system, facts))
     return compile(facts, system.model, system.spelling, now=now)
 
@@ -59,7 +59,7 @@ def _interval(system: System, facts: Facts) -> tuple[float, float]:
 
 
 def written(folder: Path, system: System, facts: Facts, **told: object) -> tuple[Index, Snapshot]:
-    """An index of the facts, and what the kernel makes of them."""
+    """An index of the facts, and the kernel's compilation."""
     whole = compiled(system, facts)
     worlds.index(folder, whole, system, facts.statements, facts=told)
     return open_index(folder), whole
@@ -69,7 +69,7 @@ def written(folder: Path, system: System, facts: Facts, **told: object) -> tuple
 @pytest.mark.parametrize("name", SHIPPED)
 @few
 @given(seed=seeds)
-@example(seed=307)  # a container without a name, which no statement can speak of
+@example(seed=307)  # a container without a name, which no statement can name
 def test_a_snapshot_from_an_index_is_the_kernel_s_in_every_array(name: str, seed: int) -> None:
     system = harness.system(name)
     facts = worlds.kept(system, make(system, seed).facts)
@@ -119,7 +119,7 @@ def test_with_other_people_it_is_what_the_kernel_compiles_with_them(name: str, s
 
 
 def _other_people(facts: Facts, rng: random.Random) -> Facts:
-    """The facts with some memberships and principals gone, and others come."""
+    """The facts with some memberships and principals removed, and others added."""
     users = [p for p in facts.principals if p.kind == USER]
     groups = [Principal(GROUP, "new"), *(p for p in facts.principals if p.kind == GROUP)]
     drawn = [MembershipRow(rng.choice(users), rng.choice(groups)) for _ in users]
@@ -129,7 +129,7 @@ def _other_people(facts: Facts, rng: random.Random) -> Facts:
 
 
 def _meanings(found: Snapshot) -> dict[str, object]:
-    """What is compiled, whatever the numbers of principals, which nobody sees."""
+    """The compiled contents without the numbers of principals, which are internal."""
     memberships, owners = found.coded.memberships, found.coded.owners
     name = memberships.principals.__getitem__
     of = {name(m): {name(g) for g in groups} for m, groups in memberships.of.items() if groups}
@@ -172,13 +172,13 @@ def _about_members_of(group: str) -> Statement:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
-    """A small lake's index, whole."""
+    """A complete index of a small lake."""
     system = load_system("gravitino")
     return written(tmp_path / "index", system, make(system, 3).facts)[0]
 
 
 def _told(index: Index, **facts: object) -> None:
-    """Says something else in the manifest."""
+    """Changes facts in the manifest."""
     file = index.out / MANIFEST
     data = json.loads(file.read_text("utf-8"))
     data["facts"].update(facts)

@@ -1,4 +1,4 @@
-"""Where leaves are cut: evenly, and within a container only where it holds more than a part."""
+"""Partitions of leaves: even, and inside a container only if it holds more than a partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from lakewarden.pipeline.index.numbering import Weight, cuts, last_gap, part_of, weights
 from lakewarden.pipeline.index.preorder import TOP, Containers, sequence
 
-# `b` lies in `a`, `c` beside it: gaps before and behind each.
+# `b` lies in `a`, `c` next to it: gaps before and after each.
 ORDER = sequence(Containers(["d"] * 3, ["a", "b", "c"], np.array([TOP, 0, TOP])))
 
 

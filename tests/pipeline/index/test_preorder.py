@@ -1,4 +1,4 @@
-"""Ids from containers and sorted leaves alone are those of the kernel's numbering."""
+"""Ids computed only from containers and sorted leaves equal the kernel's numbering."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Forest = dict[Entity, Entity | None]
 
 
 def forest(seed: int) -> Forest:
-    """Entities of a few types, names in no order, each below one that came before or at the top."""
+    """Entities of a few types, in random order, each below an earlier one or at the top."""
     rng = random.Random(seed)
     found: Forest = {NO_RESOURCE: None}
     for _ in range(rng.randint(1, 60)):

@@ -1,4 +1,4 @@
-"""The job on Spark: the index that it makes answers as the kernel and the oracle do."""
+"""The job on Spark: its index gives the same answers as the kernel and the oracle."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BITS = 4
-"""As many blocks as show that they are judged apart: each is a task of every stage."""
+"""Enough blocks to test their separate evaluation: each is a task of every stage."""
 LARGE = Size(entities=120, users=16, groups=8, roles=8, statements=60, goals=40)
 MODELS = ("gravitino", "datahub", "cdap")
 SELDOM = pytest.param("cdap_parent_write", marks=pytest.mark.nightly)
 
 
 def a_world(system: System, seed: int, size: Size | None = None) -> World:
-    """A world without cycles, for the first good seed."""
+    """A world without cycles, for the first valid seed."""
     drawn = (make(system, number, size) for number in range(seed, seed + 100))
     return next(world for world in drawn if _is_plain(system, world.facts))
 
@@ -154,7 +154,7 @@ def test_many_rows_and_several_blocks_are_for_spark(
 
 
 class Killed(Exception):
-    """Stands for whatever ends a run."""
+    """Simulates the end of a run."""
 
 
 def _killed(*_: object) -> None:
@@ -181,7 +181,7 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
     assert list(first.report["seconds"]) == list(names_of(job.STAGES))
     assert (first.is_new, first.report["version"]) == (True, 1)
 
-    # Nothing is left that could be taken over, and what was is as if it were made at once, here.
+    # No saved stages remain, and the result equals that of a single local run.
     assert not list((tmp_path / "index").glob(".work/*"))
     whole = made(nowhere(), tmp_path, bits=BLOCK_BITS)
     assert whole.report["reused"] == []
@@ -244,7 +244,7 @@ def test_a_revision_that_is_none_is_refused(tmp_path: Path, revision: str) -> No
 def test_an_index_tells_in_what_its_directory_differs_from_the_store(
     tmp_path: Path, unstarted: SparkSession
 ) -> None:
-    """A server that went on from it would decide by what its database has not."""
+    """A server that continued from it would decide by rows that its database lacks."""
     place, out = tmp_path / "lake", tmp_path / "index"
     manifest = write_directory(place, {})
     (place / "statements").mkdir()

@@ -1,4 +1,4 @@
-"""What is said of an index that does not hold now, or not for ever."""
+"""Notes about an index that is not valid now, or not forever."""
 
 from __future__ import annotations
 

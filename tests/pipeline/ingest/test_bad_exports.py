@@ -1,7 +1,7 @@
-"""Exports with one bad place each: refused with the place, or ingested without anybody gaining.
+"""Exports with one bad place each: refused with the place, or ingested without any gain of access.
 
-A place is a cell of a table, a value of a JSON document, or the bytes of a file; KINDS say what
-becomes of it. What is refused leaves nothing behind.
+A place is a cell of a table, a value of a JSON document, or the bytes of a file; KINDS defines the
+replacements. A refused export leaves no files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _loaded(
 def _is_taken(
     name: str, kind: str, turn: int, before: Access, folder: Path, spark: SparkSession
 ) -> bool:
-    """Whether the bad export was ingested, which then opens nothing; else it was refused."""
+    """Whether the bad export was ingested, without any gain of access; otherwise it was refused."""
     sample, bad = SAMPLES[name], spoiled(SAMPLES[name].export, kind, turn)
     end = _loaded(sample, bad.export, folder, spark)
     if isinstance(end, WardenError):
@@ -53,7 +53,7 @@ def _is_taken(
 def _ends(
     name: str, turns: Callable[[int], Sequence[int]], folder: Path, spark: SparkSession
 ) -> set[bool]:
-    """How bad exports of a source ended, with these turns of each kind, by its number."""
+    """The outcomes of a source's bad exports, with these turns of each kind, by its number."""
     whole = {file: text.encode() for file, text in SAMPLES[name].export.items()}
     before = _loaded(SAMPLES[name], whole, folder / "whole", spark)
     assert not isinstance(before, WardenError)

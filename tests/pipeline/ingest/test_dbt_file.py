@@ -203,7 +203,7 @@ def test_columns_have_types_and_views_say_what_they_read(tmp_path: Path) -> None
 
 
 def test_names_are_those_that_the_database_stores(tmp_path: Path) -> None:
-    """What has no quotes is folded, so that views read the tables that there are."""
+    """Unquoted names are case-folded, so views refer to the existing tables."""
     columns = {"mail": {"name": "mail"}, "Id": {"name": "Id", "quote": True}}
     orders = {**node("model", "orders", columns=columns), "relation_name": "Prod.sales.orders"}
     odd = {**node("model", "Odd"), "relation_name": 'Prod.sales."Odd"'}

@@ -1,4 +1,4 @@
-"""Replies in files: what an exchange is, and what refuses a file."""
+"""Recorded replies in files: the format of an exchange, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SYSTEM = load_system("cdap")
 
 
 def file_of(folder: Path, *records: object) -> Path:
-    """A file that holds a list of records."""
+    """A file with a list of records."""
     file = folder / "x.json"
     file.write_text(json.dumps(list(records)), "utf-8")
     return file

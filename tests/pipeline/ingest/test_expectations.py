@@ -1,4 +1,4 @@
-"""A run whose figures break what a steward expects makes no version."""
+"""A run whose figures violate a steward's expectations publishes no version."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(source: Path, out: Path, spark: SparkSession, text: str, **more: Any) ->
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Five entities with three owners, a catalog that comes twice, a table in no schema."""
+    """Five entities with three owners, a catalog that occurs twice, a table without a schema."""
     folder = tmp_path / "source"
     folder.mkdir()
     (folder / "entities.csv").write_text(ENTITIES, "utf-8")
@@ -61,7 +61,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-# What the input above comes to, counted by hand.
+# The figures of the input above, counted by hand.
 HELD = (
     ("rows.entities", 5),
     ("rows.placements", 4),
@@ -130,7 +130,7 @@ def test_a_version_is_held_against_the_one_before(
     assert "rows.entities: expected shrinks_at_most 0.1, found 2, before 5" in said
     assert "rows.owners: expected grows_at_most 0, found 4, before 3" in said
     assert read_manifest(out) == before
-    # What was done is not done again.
+    # Completed stages are not repeated.
     accepted = run(source, out, unstarted, shrinks, accept=True)
     assert {"check", "write"} <= {*accepted.report.reused}
     assert accepted.report.broken == [
@@ -211,7 +211,7 @@ def test_every_figure_stands_in_the_page() -> None:
 
 
 def test_a_report_without_the_figure_is_refused_where_it_is_compared() -> None:
-    """One of another release may lack it."""
+    """A report of another release may lack it."""
     now = {"rows": {"entities": {"in": 2, "out": 2}}}
     assert list(Expectation("rows.entities", at_least=1).broken(now, {})) == []
     for before in ({}, {"rows": {"owners": {"in": 2, "out": 2}}}):

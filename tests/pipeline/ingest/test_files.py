@@ -1,4 +1,4 @@
-"""Finding files, and what they are called."""
+"""Finding files, and their names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_linked_folder_is_not_passed_over(tmp_path: Path) -> None:
-    """What it says would not count, such as a DENY."""
+    """Its contents would have no effect, for example a DENY."""
     folder, other = tmp_path / "in", tmp_path / "other"
     for place in (folder / "inner", other / "b"):
         place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Groups of the identity provider: members by id, leavers, and what is refused."""
+"""Groups of the identity provider: members by id, leavers, and errors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_leaver_is_in_no_group() -> None:
 
 
 def test_names_of_attributes_may_have_any_case() -> None:
-    """As RFC 7643 says: a leaver was in his groups."""
+    """According to RFC 7643: before, a leaver stayed in his groups."""
     leaver = {"ID": "8", "username": "ben", "Active": False}
     found = rows_of(("Users/8", leaver), ("Groups", listed("8")))
     assert not [row for row in found if row.table == "memberships"]

@@ -1,4 +1,4 @@
-"""Realms that come from several sources: what there is from one, who may from another."""
+"""Realms from several sources: entities from one, permissions from another."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_a_default_that_one_part_deleted_and_another_states_refuses_all_of_it() 
 
 
 def test_a_default_that_people_deleted_beside_an_inventory_stays_deleted(tmp_path: Path) -> None:
-    """It would come back, and with it what everybody may do by it."""
+    """It would return, and with it everybody's permissions from it."""
     source, hub, realm = (tmp_path / name for name in ("csv", "hub", "realm"))
     source.mkdir()
     lines(source / "entities.csv", "type,name", "corpuser,urn:li:corpuser:ana")
@@ -268,7 +268,7 @@ def test_what_a_part_says_nothing_of_is_deleted_where_another_part_did_and_told(
 def test_a_default_that_one_inventory_deleted_and_another_has(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], keeps: str
 ) -> None:
-    """It was deleted without a word, also where the other one states it as it is shipped."""
+    """It was deleted silently, even if the other one contained it unchanged."""
     source, hub, grants, realm = (tmp_path / name for name in ("csv", "hub", "grants", "realm"))
     source.mkdir()
     lines(source / "entities.csv", "type,name", "corpuser,urn:li:corpuser:ana")
@@ -301,7 +301,7 @@ def test_a_default_that_one_inventory_deleted_and_another_has(
 def test_a_default_as_shipped_and_another_content_of_it_are_a_conflict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other content counted without a word."""
+    """The other content was used silently."""
     system = load_system("datahub", {})
     shipped = {s.id: write_statement(s) for s in default_statements(system)}
     first = sorted(editable(system) & shipped.keys())[0]

@@ -1,4 +1,4 @@
-"""JSON files record by record: lists, sequences, places of errors, whatever the pieces."""
+"""JSON files record by record: lists, sequences, places of errors, for all chunk sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A realm from parts: each with a keeper, renewed alone; conflicts name whom to ask."""
+"""A realm from parts: each with a keeper, renewed alone; conflicts name the keepers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def together(folder: Path, spark: SparkSession) -> tuple[Warden, Result]:
 def test_each_part_gives_what_it_keeps(unstarted: SparkSession, folder: Path) -> None:
     warden, result = together(folder, unstarted)
     assert warden.who("table.load", ORDERS) == ("ana",)
-    # the statement that came with the people is none of their keeper's
+    # the statement that came with the people is not their keeper's
     assert "rogue" not in {one.id for one in load(folder / "lake").facts.statements}
     assert result.manifest.source == "parts"
     assert result.manifest.options == {
@@ -129,7 +129,7 @@ def test_a_conflict_names_both_keepers(unstarted: SparkSession, folder: Path) ->
 def test_a_role_of_two_parts_with_other_members_is_noted(
     unstarted: SparkSession, tmp_path: Path
 ) -> None:
-    """It is one role here: whoever holds it in one part has what the other grants to it."""
+    """It is one role here: a holder in one part gets the grants of the other part."""
     header = "member_kind,member_name,of_kind,of_name\n"
     for name, user in (("one", "ana"), ("two", "ben"), ("three", "ben")):
         files = {

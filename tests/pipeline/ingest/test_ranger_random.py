@@ -1,4 +1,4 @@
-"""Random policies against what Ranger decides: never more, and alike where all can be said."""
+"""Random policies, compared with Ranger's decisions: never more, and equal if expressible."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _items(draw: random.Random, chance: float, plain: bool) -> list[Policy]:
 
 
 def drawn(draw: random.Random, number: int, *, plain: bool) -> Policy:
-    """A random policy; a `plain` one has nothing that cannot be said exactly."""
+    """A random policy; a `plain` one can be expressed exactly."""
     databases = (*DATABASES, "*") if plain else (*DATABASES, "*", "s*", "st?ff")
     tables = ("*",) if plain else ("*", "t*", "t?")
     values: list[str] = [draw.choice(databases)]
@@ -123,5 +123,5 @@ def test_random_policies_never_give_more_than_ranger_does(plain: bool) -> None:
                 if plain and operation == "table.load":
                     assert found is may, (policies, user, on)
     assert allowed > (300 if plain else 60)
-    # What is allowed by several items together, and what a DENY on all of a schema hides.
+    # Access by several items together, and access hidden by a DENY on a whole schema.
     assert withheld < (allowed / 8 if plain else 2 * allowed)

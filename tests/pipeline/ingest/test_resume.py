@@ -1,4 +1,4 @@
-"""A run that was cut short is taken up where it was, and what comes of it is the same."""
+"""An interrupted run is resumed, and its result is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs over small metadata files: what comes out, again, after failures, and in decisions."""
+"""Whole runs over small metadata files: results, repetition, failures, and decisions."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ SET_ASIDE = [
     policy("colours", actors={"allUsers": True}, resources=where("COLOUR", "red")),
 ]
 AS_READ = dict.fromkeys(("inputs", "reused", "seconds"))
-"""What a report says of how its rows were read, which may differ."""
+"""The parts of a report about how its rows were read, which may differ."""
 
 
 def written(folder: Path, files: Mapping[str, Iterable[object]]) -> DatahubFile:
@@ -153,12 +153,12 @@ def written(folder: Path, files: Mapping[str, Iterable[object]]) -> DatahubFile:
 
 
 def left(out: Path) -> list[str]:
-    """What readers see, and what a refused run would have left behind."""
+    """The files that readers see, and those that a refused run would leave."""
     return sorted(p.name for p in out.iterdir() if p.name not in (".lock", "current"))
 
 
 def shown(out: Path) -> list[str]:
-    """What readers see."""
+    """The files that readers see."""
     return [name for name in left(out) if not name.startswith(".")]
 
 
@@ -289,7 +289,7 @@ def test_a_source_that_changes_while_it_is_read_is_refused(
 def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_content(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each record about an entity of its own, spread differently over files."""
+    """Each record describes its own entity, spread differently over files."""
     records = [proposal(data(f"t{i}"), "domains", {"domains": [SHOP]}) for i in range(40)]
     records += [proposal(person("ben"), "groupMembership", {"groups": [STAFF]}), *SET_ASIDE]
     records += [policy("taggers", actors={"groups": [STAFF]}, resources=where("DOMAIN", SALES))]
@@ -313,7 +313,7 @@ def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_conten
     assert first.report.quarantined == {"bad name": 1, "bad statement": 1, "cycle": 2}
     told = [{**one.report.table(one.manifest), **AS_READ} for one in (first, again)]
     assert told[0] == told[1]
-    # What was set aside is named with its file and line.
+    # Rows set aside are reported with file and line.
     tables = [{**one.manifest.tables, QUARANTINE: None} for one in (first, again)]
     assert tables[0] == tables[1]
 
@@ -401,7 +401,7 @@ def test_real_files_of_2021_are_ingested(unstarted: SparkSession, tmp_path: Path
     assert {table: rows.came_in for table, rows in result.report.rows.items()} == {
         "entities": 118,
         "relations": 4,
-        "attributes": 1,  # the type of a column that has a tag
+        "attributes": 1,  # the type of a column with a tag
         "owners": 23,
         "principals": 9,
         "memberships": 0,

@@ -1,4 +1,4 @@
-"""A small input is ingested in this process, and comes to what Spark makes of it."""
+"""A small input is ingested in this process, with the same result as in Spark."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def lake(folder: Path) -> Tabular:
     return Tabular(folder, "csv", "gravitino")
 
 
-# All kinds of files become rows by the same functions here and in Spark's tasks. By day a few files
-# of DataHub, of which some rows are set aside, come to the same in test_run.
+# All kinds of files become rows by the same functions here and in Spark's tasks. By day, a few
+# DataHub files, with some rows set aside, give the same result in test_run.
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["datahub", "csv", "gravitino", "cdap", "parquet"])
 def test_a_small_input_comes_to_what_spark_makes_of_it(

@@ -1,4 +1,4 @@
-"""Finished stages are taken over on the same input, and only then."""
+"""Completed stages are reused for the same input, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own tables: what a line gives, what is set aside, what refuses the input; both formats."""
+"""Our own tables: the rows of a line, rows set aside, and errors; both formats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Line = tuple[str, ...]
 
 
 def line(table: str, *cells: str | None, system: System = GRAVITINO) -> list[tuple[str, Line, str]]:
-    """The rows of one line, by table, cells and what is wrong."""
+    """The rows of one line, by table, cells and error."""
     names = [column.name for column in TABLES[table]]
     given = dict(zip(names, cells, strict=False))
     found = list(normalised(table, given, "f.csv: line 2", system))
@@ -226,7 +226,7 @@ def test_csv_is_ingested_and_decides_and_reads_back_as_parquet(
     result = ingest(source, tmp_path / "out", spark=unstarted)
     assert result.manifest.source == "csv"
     assert result.report.quarantined == {
-        "bad name": 1,  # nonsense
+        "bad name": 1,  # an invalid name
         "dangling parent": 4,  # the lost table and its column, and their places
         "not stored": 1,  # the owner of the lost table
         "repeated": 2,  # the table that occurs twice, and its place

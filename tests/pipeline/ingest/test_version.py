@@ -1,4 +1,4 @@
-"""Drafts of versions: one process at a time, nobody else's folder, nothing left behind."""
+"""Drafts of versions: one process at a time, no foreign folders, no leftovers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_number_is_never_used_again(tmp_path: Path) -> None:
 
 
 def cut_short(out: Path, error: Exception) -> None:
-    """A draft in which something was written before this happened."""
+    """A draft that wrote something before this error."""
     with pytest.raises(type(error)), draft(out) as one:  # noqa: PT012 — the body is the draft
         (one.scratch / "x").write_text("x")
         raise error

@@ -1,4 +1,4 @@
-"""The rules find the same where names are looked up only when they ask for them."""
+"""The rules have the same findings if names are only looked up on demand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ few = a_share_of_the_examples(16)
 
 
 def nameless(snapshot: Snapshot) -> tuple[Snapshot, Register]:
-    """The snapshot without its names, and the register that notes which ones it is asked for."""
+    """The snapshot without its names, and the register that records the looked-up ones."""
     register, tree = Register(), snapshot.coded.tree
     bare = replace(
         tree,
@@ -41,7 +41,7 @@ def nameless(snapshot: Snapshot) -> tuple[Snapshot, Register]:
 
 
 def check(estate: LintContext) -> int:
-    """Asks both ways; how often names were looked up."""
+    """Runs both ways; returns the number of name lookups."""
     tree = estate.tree
     snapshot, register = nameless(estate.snapshot)
     turns = 0

@@ -1,4 +1,4 @@
-"""An index is found to have what the realm has of which it was made."""
+"""The findings for an index are those for its realm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BITS = 4
 
 
 def in_process(directory: Path) -> tuple[Finding, ...]:
-    """What `lakewarden lint --from` finds."""
+    """The findings of `lakewarden lint --from`."""
     found = load(directory)
     seen = of_facts(
         found.facts,
@@ -46,7 +46,7 @@ def in_process(directory: Path) -> tuple[Finding, ...]:
 
 
 def world(name: str, folder: Path) -> Path:
-    """The first world of the system that makes a directory in which much is found."""
+    """The first world of the system whose directory has many findings."""
     system = harness.system(name)
     for seed in range(100):
         path = folder / f"world-{seed}"
@@ -71,7 +71,7 @@ def test_a_random_world_is_found_to_have_what_the_whole_realm_has(
     _compared(world(name, tmp_path), spark, tmp_path)
 
 
-@pytest.mark.nightly  # by day the tutorial shows what the sample's lake has
+@pytest.mark.nightly  # by day the tutorial shows the findings in the sample's lake
 @pytest.mark.parametrize("name", ["cdap", "gravitino", "datahub"])
 def test_the_sample_is_found_to_have_what_the_whole_realm_has(
     name: str, estate: Path, spark: SparkSession, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Who did nothing lately: read from what the job `unused` made of the same index."""
+"""Inactive users: read from the result of the job `unused` on the same index."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.pipeline.review.whole import compiled, some
 SINCE = "2030-06-01"
 
 Access = tuple[str, bool, str]
-"""Who, whether it was allowed, and the last day."""
+"""The user, whether access was allowed, and the last day."""
 
 
 def unused(index: Path, out: Path, accesses: Iterable[Access], realm: str | None = None) -> Path:
-    """A product of the job `unused`, as far as a review reads it."""
+    """A result of the job `unused`, with the parts that a review reads."""
     opened = open_index(index)
     columns = zip(*accesses, strict=True)
     rows = pa.table(dict(zip(("principal", "allowed", "last"), columns, strict=True)))

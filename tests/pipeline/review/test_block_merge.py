@@ -1,4 +1,4 @@
-"""Rows of all blocks are put together without all of them being in memory."""
+"""Rows of all blocks are merged without holding all of them in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCKS, ROWS, KEYS = 40, 50, 30
 
 
 def _written(folder: Path) -> list[tuple[int, str, int, int]]:
-    """A file for each block; nearly all of its keys are those of other blocks, too."""
+    """A file for each block; nearly all of its keys occur in other blocks, too."""
     random = Random(1)
     rows = []
     for block in range(BLOCKS):

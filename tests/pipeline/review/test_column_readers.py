@@ -1,6 +1,6 @@
-"""A review names as readers of a column's values whom the kernel lets read and binds by no mask.
+"""A review lists as a column's readers the users whom the kernel allows without a mask.
 
-And nobody to whom a DENY closes the column.
+And no users to whom a DENY closes the column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZE = Size(entities=60, users=8, groups=3, roles=4, statements=30, goals=20)
 MASKS = 8
 DENIES = 12
 DENIED = ("SELECT_COLUMN", "SELECT_TABLE", "MODIFY_TABLE")
-"""Of these privileges the rule for the values of Gravitino's columns."""
+"""The privileges in the rule for the values of Gravitino's columns."""
 OWNED = (Owners(), None, None)
 """Some masks bind owners, some spare them."""
 

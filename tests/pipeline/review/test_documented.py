@@ -24,8 +24,8 @@ def test_a_table_and_its_columns_are_documented(table: str) -> None:
     rows = section().partition(f"`{table}`")[2] if table not in GROUPS else section()
     assert rows
     for column in SCHEMAS[table].names:
-        for way in WAYS[1:]:  # the first one stands for all
-            column = column.replace(f"{way}_", f"{WAYS[0]}_")  # noqa: PLW2901 — spelled as there
+        for way in WAYS[1:]:  # the first one represents all
+            column = column.replace(f"{way}_", f"{WAYS[0]}_")  # noqa: PLW2901 — the page's spelling
         assert f"`{column}`" in rows, column
 
 

@@ -1,6 +1,6 @@
-"""A review says what the kernel decides: of every user, on every entity, for every question.
+"""A review agrees with the kernel's decisions: for every user, entity and question.
 
-What it says of groups it says of the classes in them: of any of the entities, and of all.
+For groups, it covers the classes in them: any of the entities, and all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.pipeline.review.whole import At, Class, Group, Reviewed, grouped, rev
 WORLDS = {"as shipped": 2, "bitmaps": 1}
 
 LIMIT = 1
-"""With so few kinds nearly every matter of a small world has more."""
+"""With such a small limit, nearly every matter of a small world exceeds it."""
 
 
 @pytest.mark.by_day(3)

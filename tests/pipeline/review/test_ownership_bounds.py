@@ -1,4 +1,4 @@
-"""What owners may in groups at most is counted as for classes, though once for all questions."""
+"""The maximum of owners' access in groups, counted once for all questions, as for classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_owners_are_counted_once_as_they_are_question_by_question(name: str) -> 
 
 
 def _one_by_one(owning: Owning, residues: Residues, groups: Groups, found: list[Group]) -> Codes:
-    """The same by the rule of each group alone: any of what is said there of owning and being."""
+    """The same by the rule of each group alone, for any facts about owning and being."""
     numbers = ([residues.number(atom) for atom in one.atoms] for one in found)
     own = [residues.any_of(n for n in of if residues.is_own(n)) for of in numbers]
     return owning.gains(Column(groups.codes, tuple(own)), groups.ids)

@@ -1,4 +1,4 @@
-"""The report to read: whole in itself, safe whatever names say, and readable by everybody."""
+"""The readable report: self-contained, safe for all names, and accessible."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def summary(name: str = EVIL) -> Summary:
 
 
 class Elements(HTMLParser):
-    """What a page is made of; raises where elements are not closed in order."""
+    """The elements of a page; raises if they are not closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ def test_the_page_opens_with_sensitive_assets_and_their_readers_and_writers() ->
     assert "bear a tag or a term of: pii, lake.people" in first
     people = "lake.people, lake.people, lake.people, lake.people and 5 more"
     assert f"{people}lake.people, lake.people and 3 not named here" in first
-    assert "—" in first  # there is no way to change it
+    assert "—" in first  # it cannot be changed
     none = "".join(Elements(page(replace(summary(), sensitive=[]))).texts)
     assert "No asset bears such a tag or term" in none
 

@@ -1,4 +1,4 @@
-"""What a review asks: chosen by name, put together by rule."""
+"""The questions of a review: chosen by name, grouped by rule."""
 
 from __future__ import annotations
 

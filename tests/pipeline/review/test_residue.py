@@ -1,4 +1,4 @@
-"""What is left of a rule: simple, the same wherever it is worked out, and told apart."""
+"""The residue of a rule: simplified, identical in every process, and distinguishable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job on Spark: its tables say what the kernel says of the whole realm."""
+"""The job on Spark: its tables agree with the kernel on the whole realm."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=30, goals=20)
 BITS = 4
 MODELS = ("gravitino", pytest.param("cdap", marks=pytest.mark.nightly))
-"""Reviewed by classes; a world of datahub, where most is said of assets, by container."""
+"""Reviewed by classes; a datahub world, mostly with facts about assets, by container."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A world, the whole of it compiled, and the tables of its review."""
+    """A world, its compiled form, and the tables of its review."""
 
     world: World
     matrix: Matrix
@@ -64,17 +64,17 @@ class Made:
 
 
 def indexed(name: str, folder: Path, bits: int = BITS) -> tuple[World, Matrix]:
-    """A world, with an index of it in the folder."""
+    """A world, with its index in the folder."""
     (world,) = masked(name, 40, 1) if name == "gravitino" else some(name, 40, 1, SIZE)
     whole = compiled(world)
     worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=bits)
     return world, Matrix(whole)
 
 
-# What Spark does with several blocks `made` shows by day, where they are reviewed by classes.
+# By day, `made` covers Spark with several blocks, which are reviewed by classes.
 @pytest.fixture(scope="module", params=["here", pytest.param("spark", marks=pytest.mark.nightly)])
 def coarse(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """A review with hardly any classes, and of users of whom one did something lately."""
+    """A review with hardly any classes, and of users of whom one was active lately."""
     folder = tmp_path_factory.mktemp("coarse")
     is_here = request.param == "here"
     spark = spared.session() if is_here else request.getfixturevalue("spark")
@@ -348,7 +348,7 @@ def test_the_population_is_frozen_and_what_to_read_is_there(made: Made) -> None:
 
 
 class Killed(Exception):
-    """Stands for whatever ends a run."""
+    """Simulates the end of a run."""
 
 
 def _killed(*_: object) -> None:
@@ -391,7 +391,7 @@ def test_a_single_block_is_reviewed_here_as_spark_reviews_it(
     whole = compiled(world)
     index = tmp_path / "index"
     worlds.index(index, whole, world.system, world.facts.statements, bits=17)
-    here: Any = None  # whatever is asked of Spark fails
+    here: Any = None  # any use of Spark fails
     tables = []
     for name, session in (("here", Deferred(here, is_here=True)), ("spark", spark)):
         if session is spark:
@@ -404,7 +404,7 @@ def test_a_single_block_is_reviewed_here_as_spark_reviews_it(
 
 def test_an_unknown_name_and_a_folder_without_an_index_are_refused(tmp_path: Path) -> None:
     indexed("cdap", tmp_path)
-    nothing: Any = None  # neither gets as far as Spark
+    nothing: Any = None  # neither reaches Spark
     with pytest.raises(Unknown, match="unknown privilege `nope`"):
         make_review(tmp_path / "index", tmp_path / "out", spark=nothing, privileges=["nope"])
     with pytest.raises(BadInput, match="is missing"):

@@ -1,4 +1,4 @@
-"""Files for spreadsheets: nothing that others wrote is computed, and nothing is lost."""
+"""Files for spreadsheets: foreign text is never evaluated, and nothing is lost."""
 
 from __future__ import annotations
 

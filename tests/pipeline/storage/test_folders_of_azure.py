@@ -1,7 +1,7 @@
-"""An account of Azure with a hierarchical namespace, where folders are there without files.
+"""An Azure account with a hierarchical namespace, in which folders exist without files.
 
-Azurite has none, so one stands in: obstore's store in memory, with folders that puts make, that
-lists name and that are deleted while they are empty, as Microsoft describes them.
+Azurite has none, so this is a stand-in: obstore's memory store, with folders that puts create,
+lists include and deletions remove while they are empty, as Microsoft describes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = "abfss://lake@account.dfs.core.windows.net"
 
 
 class Folders:
-    """What obstore does, with folders."""
+    """obstore's functions, with folders."""
 
     def __init__(self) -> None:
         self.folders: set[str] = set()
@@ -81,7 +81,7 @@ def test_a_folder_that_is_removed_is_gone(folders: Folders) -> None:
     (place / "a/empty").store.put(f"{place.key}/a/empty/x", b"")
     (place / "a/empty/x").unlink()
     files.remove_tree(place / "a")
-    assert folders.folders == {"lake", "lake/a", "lake/a/empty", "lake/b"}  # theirs stays
+    assert folders.folders == {"lake", "lake/a", "lake/a/empty", "lake/b"}  # the other folders stay
     files.remove_tree(place / "b")
     assert not place.exists()
 

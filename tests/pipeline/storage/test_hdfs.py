@@ -1,4 +1,4 @@
-"""HDFS: a file is switched in one step, whoever dies or is late; and what fails is told."""
+"""HDFS: a file is switched atomically, even if writers die or are late; failures are reported."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def on_hdfs(test: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Died(BaseException):
-    """Stands for the end of a process."""
+    """Simulates the end of a process."""
 
 
 class _Client:
-    """The client of a writer, of which something is done before each request."""
+    """A writer's client that runs a function before each request."""
 
     def __init__(self, inner: Any, before: Callable[[str], None]) -> None:
         self._inner = inner
@@ -51,7 +51,7 @@ class _Client:
 
 
 def _writer(place: RemotePath, before: Callable[[str], None]) -> _HdfsStore:
-    """A store of its own, as another process has."""
+    """A separate store, like in another process."""
     from hdfs_native import Client
 
     client: Any = _Client(Client(place.root), before)
@@ -59,7 +59,7 @@ def _writer(place: RemotePath, before: Callable[[str], None]) -> _HdfsStore:
 
 
 def _dies_at(call: int) -> Callable[[str], None]:
-    """What a dead process does: nothing any more, from a request on."""
+    """Like a dead process: all requests fail from one on."""
     left = [call]
 
     def before(name: str) -> None:
@@ -72,7 +72,7 @@ def _dies_at(call: int) -> Callable[[str], None]:
 
 @pytest.fixture
 def file(hdfs_folder: RemotePath) -> RemotePath:
-    """A file that is there."""
+    """An existing file."""
     file = hdfs_folder / "manifest.json"
     file.write_bytes(b"old")
     return file
@@ -127,7 +127,7 @@ def test_of_many_writers_at_once_one_wins_and_readers_see_whole_files(file: Remo
 def _raced(
     pool: ThreadPoolExecutor, stores: list[_HdfsStore], file: RemotePath, round_number: int
 ) -> bytes:
-    """What the file holds after all switched it at once; its writer alone was told so."""
+    """The file's contents after concurrent switches; only its writer was confirmed."""
     tag = file.read_tagged()[1]
     ready = Barrier(len(stores))
 
@@ -147,7 +147,7 @@ def _raced(
 
 
 def _seen_until(done: Event, file: RemotePath) -> list[bytes]:
-    """What a reader sees, without what is the same as before."""
+    """The contents that a reader sees, without repetitions."""
     store, seen = _writer(file, lambda _: None), [b"old"]
     while not done.is_set():
         content = store.read(file.key)[0]
@@ -157,7 +157,7 @@ def _seen_until(done: Event, file: RemotePath) -> list[bytes]:
 
 
 class _Sleeper(_Client):
-    """The client of a writer that sleeps before its second rename, which is the commit."""
+    """A writer's client that sleeps before its second rename, which is the commit."""
 
     def __init__(self, inner: Any) -> None:
         super().__init__(inner, lambda _: None)
@@ -195,7 +195,7 @@ def test_a_writer_that_slept_before_its_commit_undoes_nothing(
 
 
 class _Forgetful(_Client):
-    """A client whose first answers to renames are lost: it asks again."""
+    """A client that loses the first responses to renames: it retries."""
 
     def rename(self, *words: Any, **named: Any) -> None:
         self._inner.rename(*words, **named)
@@ -215,7 +215,7 @@ def test_answers_to_renames_may_be_lost(file: RemotePath, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(store, "_client", client)
         for put in puts:
-            with pytest.raises(Conflict):  # it cannot be known who did it
+            with pytest.raises(Conflict):  # the writer cannot be determined
                 put()
     switch = store._switch
 
@@ -258,7 +258,7 @@ def test_what_is_not_permitted_is_not_missing(
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """The port of a server that never answers."""
+    """The port of a server that never responds."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()

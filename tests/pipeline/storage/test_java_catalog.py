@@ -1,4 +1,4 @@
-"""Tables on S3 in Apache Iceberg's own REST catalog, by night, where it is installed."""
+"""Tables on S3 in Apache Iceberg's own REST catalog; nightly, if it is installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMESPACE = "governance"
 
 
 def s3_archives(folder: Path) -> tuple[Path, Path]:
-    """What Java needs to write to S3: Hadoop's client, and where the server is."""
+    """The archives and configuration with which Java writes to the S3 server."""
     jars = next(iter(sorted(CACHE.glob("spark-s3-*"), reverse=True)), None)
     if jars is None:
         pytest.skip("Hadoop's client of S3 is not installed (scripts/install-spark-s3.sh)")
@@ -44,7 +44,7 @@ def s3_archives(folder: Path) -> tuple[Path, Path]:
 
 
 def in_catalog(address: str) -> tuple[dict[str, Rows], list[str]]:
-    """The rows of the tables as pyiceberg has them, and the files of one of them."""
+    """The rows of the tables, read by pyiceberg, and the files of one of them."""
     reached = {
         "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
         "s3.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],

@@ -1,4 +1,4 @@
-"""All files of the pipeline are reached through its storage room."""
+"""The pipeline accesses all files through its storage room."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIBRARIES = {"shutil", "pyarrow.parquet"}
 
 
 def _reached(tree: ast.AST) -> Iterator[str]:
-    """What reaches a file past the room."""
+    """Accesses to files that bypass the room."""
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         match node:

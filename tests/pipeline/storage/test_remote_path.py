@@ -1,4 +1,4 @@
-"""What a place on an object store does is what a path does; and what fails never looks missing."""
+"""A place on an object store behaves like a path; and a failure never looks like a missing file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fill(place: Location) -> None:
 
 
 def _seen(place: Location) -> dict[str, object]:
-    """What can be asked of a folder that `_fill` filled."""
+    """All properties of a folder that `_fill` filled."""
     copy = place / "copy"
     files.copy_tree(place / "part=1", copy)
     (place / "a.txt").write_text("another", "utf-8")
@@ -161,7 +161,7 @@ def test_a_file_that_is_written_while_it_is_read_is_a_conflict(bucket: RemotePat
 @pytest.mark.nightly
 def test_large_files_leave_the_memory(bucket: RemotePath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_path, "_IN_MEMORY", 100)
-    content = bytes(range(256)) * 40_000  # of several parts
+    content = bytes(range(256)) * 40_000  # several parts
     with (bucket / "large").open("wb") as out:
         for start in range(0, len(content), 1_000_000):
             out.write(content[start : start + 1_000_000])
@@ -263,7 +263,7 @@ def test_tables_are_read_and_written(bucket: RemotePath, monkeypatch: pytest.Mon
     write_table(rows.slice(0, 600), folder / "part-0.parquet")
     with parquet_writer(folder / "part-1.parquet", rows.schema) as writer:
         writer.write_table(rows.slice(600))
-    for whole in (1 << 26, 0):  # fetched at once, and in ranges
+    for whole in (1 << 26, 0):  # read at once, and in ranges
         monkeypatch.setattr("lakewarden.pipeline.storage.parquet._WHOLE", whole)
         assert read_table(folder) == rows
         assert read_table(folder / "part-1.parquet", ["id"]) == rows.select(["id"]).slice(600)
@@ -334,7 +334,7 @@ def test_spark_is_told_the_scheme_that_hadoop_knows() -> None:
 
 
 class _Failing(BaseHTTPRequestHandler):
-    """A store that refuses, or fails at, everything."""
+    """A store that denies, or fails on, every request."""
 
     status = 403
 
@@ -343,7 +343,7 @@ class _Failing(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — http.server asks for them
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 — required by http.server
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -354,7 +354,7 @@ ROOTS = ("s3://lake", "gs://lake", "abfss://lake@account.dfs.core.windows.net")
 
 
 def _variables(endpoint: str, folder: Path) -> dict[str, str]:
-    """Those of all stores, whose server is the same."""
+    """The variables of all stores, with the same server."""
     account = folder / "account.json"
     account.write_text(json.dumps(credentials()), "utf-8")
     return {**of_s3(endpoint), **of_google(endpoint, account), **of_azure(endpoint)}

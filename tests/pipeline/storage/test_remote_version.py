@@ -1,4 +1,4 @@
-"""Versions on an object store: whole or not at all, and of several writers one wins."""
+"""Versions on an object store: complete or absent, and one of several writers wins."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def make(
 
 
 def held(out: Location) -> str:
-    """What the version that counts says, after all its files were checked."""
+    """The contents of the published version, after a check of all its files."""
     found = read_manifest(out, KIND)
     check_files(out, found)
     return (folder_of(out, found) / "rows" / "a").read_text("utf-8")
 
 
 def left_over(out: Location) -> list[str]:
-    """What is there of no version that counts, or counted."""
+    """The files that belong to no published version, current or earlier."""
     counted = {str(number) for number in numbers(out)}
     names = [files.name_below(out, file) for file in files.files_below(out)]
     return [n for n in names if n != MANIFEST and n.split("/")[1].split(".")[0] not in counted]
@@ -123,7 +123,7 @@ def test_of_two_writers_one_wins_and_nothing_of_the_other_stays(bucket: RemotePa
         make(bucket, "late", between=lambda: make(bucket, "early"))
     assert held(bucket) == "early"
     assert left_over(bucket) == []
-    assert make(bucket, "third")[0].version == 4  # 2 was of the writer that lost
+    assert make(bucket, "third")[0].version == 4  # 2 belongs to the writer that lost
     assert numbers(bucket) == {1, 3, 4}
 
 
@@ -184,7 +184,7 @@ def test_a_switch_of_which_nothing_is_known_removes_nothing(
     monkeypatch.setattr(store_type, "put_if", away)
     with pytest.raises(Unavailable):
         make(bucket, "pear")
-    assert held(bucket) == "pear"  # the put had arrived
+    assert held(bucket) == "pear"  # the put had succeeded
     monkeypatch.undo()
 
 
@@ -222,7 +222,7 @@ def test_somebody_elses_folder_is_refused(bucket: RemotePath) -> None:
 
 
 def _killed_at(bucket: RemotePath, text: str, call: int) -> list[str] | None:
-    """The calls of a run that is killed at one of them; None: it was."""
+    """The calls of a run that is killed at one of them; None: it was killed."""
     done = subprocess.run(
         [sys.executable, "-c", _KILLED, str(bucket), text, str(call)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Spark reads and writes an object store and HDFS: the same products as on a file system."""
+"""Spark reads and writes an object store and HDFS, with the same results as on a file system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\nschema,lk:c.s\n" + "".join(
 )
 OWNERS = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
 
-# All that small estates are spared is done by Spark.
+# Spark does all work, even for small estates.
 VERBS = """
 import sys
 from lakewarden.cli import main
@@ -53,7 +53,7 @@ def _products(place: Location, source: Path, *settings: str) -> dict[str, object
     manifests: dict[str, object] = {}
     for name in ("lake", "index", "export", "access"):
         manifest = json.loads((place / name / MANIFEST).read_text("utf-8"))
-        # Names of Spark's files are drawn; digests of tables are not.
+        # Names of Spark's files are random; digests of tables are not.
         told = ("version", "tables", "facts")
         manifests[name] = {key: manifest[key] for key in told if key in manifest}
     return manifests
@@ -71,7 +71,7 @@ def test_products_are_the_same(bucket: RemotePath, tmp_path: Path) -> None:
 
 def _settings(place: RemotePath) -> tuple[str, ...]:
     if place.root.startswith("hdfs:"):
-        return ()  # Spark brings Hadoop's client of HDFS
+        return ()  # Spark includes Hadoop's HDFS client
     jars = ",".join(map(str, sorted(CACHE.glob("spark-s3-*/*.jar"))))
     if not jars:
         pytest.skip("Hadoop's client of S3 is not installed (scripts/install-spark-s3.sh)")

@@ -1,4 +1,4 @@
-"""What people wrote goes along into another directory, whole, or the run says why not."""
+"""Users' statements are copied to another directory completely, or the run explains why not."""
 
 from __future__ import annotations
 

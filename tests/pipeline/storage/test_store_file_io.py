@@ -1,4 +1,4 @@
-"""pyiceberg's files: by the stores' variables, unless a catalog tells how they are reached."""
+"""pyiceberg's files: by the stores' variables, unless a catalog configures the access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of formats on an object store: committed in place, read back by others, never undone."""
+"""Tables in table formats on an object store: committed in place, readable by others, permanent."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_delta_has_copies_that_the_store_makes(tables_folder: RemotePath, tmp_pa
     assert one.commit(tables_folder) == (2, TABLES)
     assert in_delta(tables_folder) == in_parquet(tables_folder)
     assert by_duckdb(delta_files(tables_folder, "rows")) == in_parquet(tables_folder)["rows"]
-    # Copies outlive the files that the folder of versions removed.
+    # Copies outlive the files that the folder of versions has removed.
     assert by_duckdb(delta_files(tables_folder, "rows", 0)) == before["rows"]
     log = (tables_folder / "delta/rows/_delta_log/00000000000000000001.json").read_text()
     assert '"lakewarden.version":"2"' in log
@@ -141,7 +141,7 @@ def test_a_store_that_does_not_answer_is_told_without_its_address(
     make(cloud, "apple")
     target("delta", tmp_path, cloud).commit(cloud)
     make(cloud, "pear")
-    # Only delta-rs asks there: the other client is at work already.
+    # Only delta-rs uses these: the other client is already connected.
     for name in ("AWS_ENDPOINT_URL", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setitem(delta._PATIENCE, "max_retries", "0")
@@ -184,7 +184,7 @@ def test_nothing_holds_a_credential(
 def test_a_rest_catalog_that_tells_how_files_are_reached(
     s3_bucket: RemotePath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The catalog is made to mislead a guard; here it is asked by one whom it trusts.
+    # The catalog is built to mislead a guard; here its client trusts it.
     monkeypatch.setattr("tests.http.iceberg.rest_catalog.LURES", {})
     monkeypatch.setattr("tests.http.iceberg.rest_catalog.READER_TOKEN", "t")
     with rest_catalog(tmp_path / "upstream") as upstream:

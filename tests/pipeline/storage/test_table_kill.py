@@ -1,4 +1,4 @@
-"""A writer that is killed at any request of a commit of tables on S3 is repaired by the next."""
+"""If a writer is killed at any request of a commit of tables on S3, the next one repairs it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read(format: TableFormat, folder: Path, out: RemotePath) -> dict[str, Rows]:
 
 
 def commits(format: TableFormat, folder: Path, out: RemotePath) -> set[int]:
-    """How often the tables were committed."""
+    """The number of commits of the tables."""
     if format == "iceberg":
         with catalog_of(folder, out) as catalog:
             return {len(catalog.load_table(f"{KIND}.{name}").snapshots()) for name in TABLES}
@@ -58,7 +58,7 @@ def commits(format: TableFormat, folder: Path, out: RemotePath) -> set[int]:
 
 
 def requests_of(format: TableFormat, folder: Path, out: RemotePath, killing: KillingServer) -> int:
-    """How many requests a commit takes."""
+    """The number of requests of a commit."""
     if format not in _REQUESTS:
         place = folder / "count"
         place.mkdir()
@@ -73,7 +73,7 @@ def requests_of(format: TableFormat, folder: Path, out: RemotePath, killing: Kil
 def check_kill(
     format: TableFormat, folder: Path, out: RemotePath, killing: KillingServer, share: float
 ) -> None:
-    """A kill at the request that is this share of all of a commit."""
+    """A kill at this fraction of a commit's requests."""
     last = 1 + round(share * (requests_of(format, folder, out, killing) - 1))
     target = Target(format, *words_of(format, folder, out)[2:])
     make(out, "apple")
@@ -83,7 +83,7 @@ def check_kill(
     after = in_parquet(out)
     killed = killing.run(COMMIT, words_of(format, folder, out), last, is_done=last % 2 == 0)
     assert killed == -9
-    # Whoever reads meanwhile sees whole versions, table by table.
+    # Concurrent readers see complete versions, table by table.
     for name, rows in read(format, folder, out).items():
         assert rows in (before[name], after[name])
     target.commit(out)

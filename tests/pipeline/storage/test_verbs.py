@@ -1,4 +1,4 @@
-"""The verbs of the pipeline make on an object store what they make on a file system."""
+"""The verbs of the pipeline have the same results on an object store as on a file system."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _run(*words: object) -> None:
 
 
 def _estate(place: Location, source: Location) -> dict[str, bytes]:
-    """What the manifests say of products below a place; of its inputs but the names."""
+    """The manifests of products below a place, without the names of inputs."""
     (source / "entities.csv").write_text(ENTITIES, "utf-8")
     (source / "owners.csv").write_text(OWNERS, "utf-8")
     into = ("--source", "csv", "--model", "gravitino", "--realm", "gravitino", source)
@@ -46,6 +46,6 @@ def test_products_are_the_same_and_are_read(
     for place in (bucket, tmp_path):
         asked = ("check", "ana", "table.load", "table:lk:c.s.t", "--from", str(place / "lake"))
         assert main([*asked, "--quiet"]) == 1  # an unknown user owns nothing
-        # Read, and then refused: a server needs one that was made of its database.
+        # Read, and then refused: a server needs an index of its own database.
         with pytest.raises(BadInput, match="not created from a database"):
             compiled([str(place / "index")])

@@ -1,4 +1,4 @@
-"""An index that follows the changes of a realm is the one that all its rows come to."""
+"""An index that follows a realm's changes equals the one built from all its rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
-# The plans of all three are compared with the kernel's own compiling in `test_plan`, quickly.
+# `test_plan` quickly compares the plans of all three with the kernel's own compilation.
 @pytest.mark.parametrize(
     "model",
     ["cdap", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "datahub"))],
@@ -79,7 +79,7 @@ def _owned(name: str) -> OwnerChanged:
 
 
 def _ending(estate: Estate) -> None:
-    """A realm where somebody may read until an hour from `NOW`."""
+    """A realm in which a user may read until an hour after `NOW`."""
     on = On(Entity("catalog", "lk:c"))
     privileges, who = frozenset({"SELECT_TABLE"}), frozenset({Principal(USER, "zoe")})
     statement = Statement("ends", Effect.ALLOW, privileges, on, who, valid_until=NOW + 3600)
@@ -87,7 +87,7 @@ def _ending(estate: Estate) -> None:
     estate.start()
 
 
-@pytest.mark.nightly  # by day one is renewed while the stream goes on
+@pytest.mark.nightly  # by day, one is renewed while the stream runs
 def test_an_index_that_holds_no_longer_is_renewed_though_nothing_happened(
     spark: SparkSession, tmp_path: Path
 ) -> None:

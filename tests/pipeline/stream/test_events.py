@@ -1,4 +1,4 @@
-"""Lines of the feed: what is malformed, or does not follow, is refused with its place."""
+"""Lines of the feed: malformed or out of sequence ones are refused with their place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCHEMA = Entity("schema", "lk:c.s")
 
 @pytest.fixture
 def estate(tmp_path: Path) -> Iterator[Estate]:
-    """A small lake with an index; nothing happened since."""
+    """A small lake with an index, without later changes."""
     with opened(tmp_path) as service:
         furnish(service)
         found = Estate(service, tmp_path, None)  # type: ignore[arg-type]  # no job is run
@@ -152,7 +152,7 @@ def test_bytes_that_are_no_text_are_refused_with_their_place() -> None:
         def select(self, *_: str) -> Batch:
             return self
 
-        def toArrow(self) -> pa.Table:  # noqa: N802 — as Spark calls it
+        def toArrow(self) -> pa.Table:  # noqa: N802 — Spark's name
             return pa.table({"place": ["a.jsonl", "b.jsonl"], "text": [b"{}\n", b'"\xff"\n']})
 
     with pytest.raises(BadInput, match=r"b\.jsonl: not UTF-8 at byte 1"):

@@ -1,4 +1,4 @@
-"""Ids after entities came, went and moved are those of the new tree, laid out afresh."""
+"""Ids after additions, removals and moves equal those of the new tree, numbered again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Names = dict[int, Entity]
 
 
 def laid_out(tree: Tree, names: Names) -> tuple[list[int], Mapping[int, int]]:
-    """The nodes in preorder, and where each one's subtree ends."""
+    """The nodes in preorder, and the end of each one's subtree."""
     inner: dict[int, list[int]] = {}
     for node, parent in tree.items():
         inner.setdefault(parent, []).append(node)
@@ -43,7 +43,7 @@ def laid_out(tree: Tree, names: Names) -> tuple[list[int], Mapping[int, int]]:
 
 
 def name(rng: random.Random, mark: str) -> Entity:
-    """A name; no two have the same mark."""
+    """A name with a unique mark."""
     return Entity(rng.choice("ab"), f"n{rng.randrange(10)}.{mark}")
 
 
@@ -58,7 +58,7 @@ def grown(rng: random.Random) -> tuple[Tree, Names]:
 
 
 def changed(rng: random.Random, before: Tree, known: Names) -> tuple[Tree, Names]:
-    """The tree after some came, some moved or were renamed, and some went."""
+    """The tree after some additions, moves, renames and removals."""
     tree, names = dict(before), dict(known)
     for node in range(len(before), len(before) + rng.randrange(5)):
         tree[node], names[node] = rng.choice([TOP, *tree]), name(rng, f"new{node}")

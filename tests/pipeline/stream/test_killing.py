@@ -1,4 +1,4 @@
-"""A stream whose process is killed in the midst of a batch loses nothing and does nothing twice."""
+"""A stream whose process is killed during a batch loses nothing and repeats nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 TRIALS = 20
 SECONDS = 8
-"""About as long as the batch takes."""
+"""The approximate duration of the batch."""
 
 
 @pytest.mark.nightly

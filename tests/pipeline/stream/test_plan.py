@@ -1,4 +1,4 @@
-"""What a plan says of an index is what compiling all the rows afterwards says."""
+"""A plan for an index gives the same result as compiling all the rows afterwards."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ few = a_share_of_the_examples(10)
 
 
 def happened(system: System, facts: Facts, seed: int, count: int) -> tuple[list[Event], Facts]:
-    """Some changes with all that follows from them, and the facts afterwards."""
+    """Some changes with all their consequences, and the facts afterwards."""
     events: list[Event] = []
     for step in range(count):
         made, later = change(system, facts, seed + step)
@@ -67,7 +67,7 @@ def happened(system: System, facts: Facts, seed: int, count: int) -> tuple[list[
 
 
 def _may_be(system: System, made: Change) -> bool:
-    """Whether a server lets it happen: not what cannot be granted, or is a default for ever."""
+    """Whether a server permits it: not if it cannot be granted, or is a permanent default."""
     match made:
         case StatementAdded(statement):
             granted = possible(system, replace(Facts(), statements=[statement])).statements
@@ -79,12 +79,12 @@ def _may_be(system: System, made: Change) -> bool:
 
 
 def fixed(system: System) -> set[str]:
-    """The default statements that nobody can change."""
+    """The default statements that cannot be changed."""
     return {str(t["id"]) for t in system.model.defaults if not t.get("editable", False)}
 
 
 def at(revision: int) -> dict[str, object]:
-    """What an index says of a revision."""
+    """An index's facts about a revision."""
     return {"revision": revision, "store": f"{revision}:"}
 
 
@@ -99,7 +99,7 @@ def planned(index: Index, events: list[Event], until: int) -> Plan:
 
 
 def wrong(index: Index, made: Plan, expected: Index) -> list[str]:
-    """What of a plan does not come to what it should."""
+    """The differences between a plan's result and the expected one."""
     rows = sorted(offline.table(expected, BLOCKS), key=repr)
     found = {(scope, block): b for scope, block, _, b in offline.table(expected, MATCHES)}
     stated = expected.folder / STATEMENTS
@@ -114,7 +114,7 @@ def wrong(index: Index, made: Plan, expected: Index) -> list[str]:
 
 
 def told(text: str) -> list[Any]:
-    """What lines of JSON say."""
+    """The contents of JSON lines."""
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
@@ -123,7 +123,7 @@ def told(text: str) -> list[Any]:
 @pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
 @few
 @given(seed=seeds, count=st.integers(1, 6))
-@example(seed=1130761, count=1)  # all that is left lies in one block
+@example(seed=1130761, count=1)  # everything left is in one block
 def test_a_plan_gives_what_compiling_everything_gives(name: str, seed: int, count: int) -> None:
     system = harness.system(name)
     facts = possible(system, make(system, seed, SIZE).facts)
@@ -134,7 +134,7 @@ def test_a_plan_gives_what_compiling_everything_gives(name: str, seed: int, coun
             edges = {(row.member, row.of) for row in one.memberships}
             Policy(system, {}, set(one.principals), edges, set()).closed_memberships(())
     except WardenError:
-        return  # a world with a cycle, or a change that is refused
+        return  # a world with a cycle, or a refused change
     with TemporaryDirectory() as folder:
         index = offline.indexed(Path(folder) / "before", system, facts, at(1), BITS)
         expected = offline.indexed(Path(folder) / "after", system, later, at(count + 1), BITS)

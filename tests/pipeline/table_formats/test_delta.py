@@ -1,4 +1,4 @@
-"""Tables of Delta: delta-rs reads the rows of the Parquet files, version by version."""
+"""Delta tables: delta-rs reads the rows of the Parquet files, version by version."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_columns_come_and_go_and_earlier_versions_stay(tmp_path: Path) -> None:
     make(out, "pear", more=True, keep=1)
     assert DELTA.commit(out) == (2, TABLES)
     check_equal(out)
-    # Links outlive the files that the folder of versions removed.
+    # Links outlive the files that the folder of versions has removed.
     assert rows_of(table(out, "rows", 0).to_pyarrow_table()) == before["rows"]
     make(out, "apple", keep=1)
     DELTA.commit(out)

@@ -1,4 +1,4 @@
-"""One file of DuckDB with the tables of the newest version, replaced in one step."""
+"""One DuckDB file with the tables of the newest version, replaced atomically."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_equal(out: Path) -> None:
 
 
 def test_the_file_has_the_newest_version(tmp_path: Path) -> None:
-    out = tmp_path / "out [1], *"  # what stands for more than a name elsewhere
+    out = tmp_path / "out [1], *"  # special characters elsewhere
     make(out, "apple")
     assert DUCKDB.commit(out) == (1, TABLES)
     check_equal(out)

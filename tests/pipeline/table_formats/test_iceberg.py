@@ -1,4 +1,4 @@
-"""Tables of Iceberg: pyiceberg and DuckDB read the rows of the Parquet files, by version."""
+"""Iceberg tables: pyiceberg and DuckDB read the rows of the Parquet files, by version."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def tags(table: Table) -> set[str]:
 
 
 def check_equal(out: Path) -> None:
-    """What Iceberg says is what the version says, in two readers."""
+    """Iceberg's tables equal the version, in two readers."""
     with opened(own_catalog(out)) as catalog:
         for name, rows in in_parquet(out).items():
             table = catalog.load_table(f"{KIND}.{name}")
             written = pq.read_schema(out / "current" / name / "part-0.parquet").names
-            # A column that is no longer written stays, and is null.
+            # A column that is no longer written remains, with nulls.
             read = table.scan().to_arrow()
             assert rows_of(read.select(written)) == rows
             assert all(column.null_count == len(column) for column in read.drop_columns(written))
@@ -70,7 +70,7 @@ def test_a_version_is_a_snapshot_with_a_tag(tmp_path: Path) -> None:
         assert snapshot.summary["lakewarden.version"] == str(made.version)
         assert snapshot.summary["lakewarden.revision"] == "45"
         assert tags(table) == {"version-1"}
-        # Its files are those of the version: nobody who drops or expires may remove them.
+        # It uses the version's files: a drop or an expiry must not delete them.
         assert table.properties["gc.enabled"] == "false"
 
 
@@ -120,7 +120,7 @@ def test_versions_whose_files_are_gone_are_forgotten(tmp_path: Path) -> None:
 
 
 def test_a_rest_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The catalog is made to mislead a guard; here it is asked by one whom it trusts.
+    # The catalog is built to mislead a guard; here its client trusts it.
     monkeypatch.setattr("tests.http.iceberg.rest_catalog.LURES", {})
     monkeypatch.setattr("tests.http.iceberg.rest_catalog.READER_TOKEN", "t")
     with rest_catalog(tmp_path / "upstream") as upstream:

@@ -1,4 +1,4 @@
-"""A run that is killed between the version and its tables is repaired by the next one."""
+"""If a run is killed between the version and its tables, the next one repairs them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ WINDOWS = [
 
 
 def read(out: Path, format: TableFormat) -> dict[str, object]:
-    """All rows, by table, as a reader of the format has them."""
+    """All rows, by table, as a reader of the format returns them."""
     tables = in_parquet(out)
     if format == "iceberg":
         catalog = own_catalog(out)
@@ -79,7 +79,7 @@ def read(out: Path, format: TableFormat) -> dict[str, object]:
 
 
 def snapshots(out: Path, format: TableFormat) -> set[int]:
-    """How many snapshots the tables have."""
+    """The number of snapshots of the tables."""
     if format == "iceberg":
         catalog = own_catalog(out)
         try:
@@ -108,7 +108,7 @@ def test_a_kill_is_repaired(
         check=False,
     )
     assert killed.returncode == -9, killed.stderr
-    # Whoever reads meanwhile sees whole versions, table by table.
+    # Concurrent readers see complete versions, table by table.
     after = in_parquet(out)
     assert after != before
     for table, rows in read(out, format).items():

@@ -1,4 +1,4 @@
-"""Spark with Iceberg and with Delta reads what was committed, by night, where it is installed."""
+"""Spark with Iceberg and with Delta reads the committed tables; nightly, if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs with one bad place: the file is refused, or the line set aside alone and told why."""
+"""Logs with one bad place: the file is refused, or only the line is set aside with a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GRAVITINO = load_system("gravitino")
 
 
 class Sample(NamedTuple):
-    """A log as a file of this name, whose lines do not need each other."""
+    """A log as a file of this name, whose lines are independent."""
 
     kind: str
     name: str
@@ -84,7 +84,7 @@ SAMPLES: Final = (
 
 
 def said(sample: Sample, content: bytes, folder: Path, packed: str = "") -> Counter[str]:
-    """How often each access, or a refusal, was read."""
+    """The number of times that each access, or an error, was read."""
     folder.mkdir()
     path, mapping = folder / f"{sample.name}{packed}", folder / "mapping.toml"
     path.write_bytes(content)
@@ -106,7 +106,7 @@ def _counted(found: Iterable[Touch | Refused]) -> Counter[str]:
 
 
 def _read_or_refused(sample: Sample, content: bytes, folder: Path) -> Counter[str] | None:
-    """As `said`; None for a file that is refused by its name."""
+    """Like `said`; None for a file that is refused with its name."""
     try:
         return said(sample, content, folder)
     except BadInput as error:
@@ -124,7 +124,7 @@ def _ends(sample: Sample, kinds: Sequence[str], turns: Sequence[int], folder: Pa
         found = _read_or_refused(sample, bad, folder / str(number))
         if found is None:
             continue
-        # The header of a table, or the user of an application, is of all lines.
+        # The header of a table, or the user of an application, applies to all lines.
         of_all = sample.name.endswith(".csv") or sample.kind == "spark"
         if kind not in FILES and not of_all:
             assert all(found[act] >= lines - 1 for act in good), (kind, turn, found)

@@ -1,4 +1,4 @@
-"""Of several ways the one counts that takes the least; anchors narrow level by level."""
+"""Of several ways, the one with the least privileges counts; anchors narrow level by level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each kind of log is read in the shapes that are written down, and in no other."""
+"""Each kind of log is read in its documented formats, and in no others."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_words_in_the_text_of_a_query_are_no_events(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["events_1_a.zstd", "a.zstd.inprogress", "a.zstd.compact"])
 def test_event_logs_are_packed_with_zstd(tmp_path: Path, name: str) -> None:
-    """As Spark 4 does by default, a frame after the other."""
+    """Like Spark 4's default, one frame after the other."""
     lines = [json.dumps(one).encode() + b"\n" for one in (STARTED, planned(node("Scan x c.s.t")))]
     codec, path = pa.Codec("zstd"), tmp_path / name
     path.write_bytes(b"".join(codec.compress(line, asbytes=True) for line in lines))

@@ -1,4 +1,4 @@
-"""Run events of OpenLineage are read as its client writes them."""
+"""OpenLineage run events are read as its client writes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def said(folder: Path, text: str, mapping: str = "") -> list[Touch | Refused]:
 
 
 def test_a_run_of_spark_has_its_user(tmp_path: Path) -> None:
-    """A dataset of Spark is a place of files, and its table a symlink."""
+    """A Spark dataset is a location of files, and its table a symlink."""
     ana = {"userName": "ana"}
     link = {"namespace": "hive://host:9083", "name": "hive.shop.totals", "type": "TABLE"}
     other = {"namespace": "s3://lake", "name": "totals", "type": "LOCATION"}
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_set_aside(tmp_path: Path, line: object, detail: 
 
 
 def test_events_that_our_own_jobs_send_are_read(tmp_path: Path) -> None:
-    """The client of OpenLineage writes what is read here."""
+    """The client of OpenLineage writes the events read here."""
     from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
     from openlineage.client.serde import Serde
 

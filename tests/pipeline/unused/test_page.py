@@ -1,4 +1,4 @@
-"""The page about unused access names what there is."""
+"""The page about unused access names only existing things."""
 
 from __future__ import annotations
 

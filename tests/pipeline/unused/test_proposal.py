@@ -1,4 +1,4 @@
-"""With a proposal applied, whatever was done is allowed still, and nothing new is."""
+"""With a proposal applied, all past accesses stay allowed, and nothing new is allowed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_what_was_done_is_allowed_still_and_nothing_new_is(name: str, seed: int)
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["everything", "everything_open"])
 @few
-@example(seed=2)  # a DENY to whoever is in any group
-@example(seed=1625)  # a scope that looks at who is in a group
+@example(seed=2)  # a DENY to members of any group
+@example(seed=1625)  # a scope that depends on memberships
 @example(seed=368)  # in any group through the members of a container
 @given(seed=seeds)
 def test_every_form_of_rules_allows_what_was_done_and_nothing_new(name: str, seed: int) -> None:
@@ -45,7 +45,7 @@ def check(system: System, seed: int) -> None:
     world = make(system, seed)
     try:
         facts = worlds.kept(system, world.facts)
-    except BadInput:  # somebody whom no file can name
+    except BadInput:  # a principal whom no file can name
         return
     whole, rng = compiled(system, facts), random.Random(seed)
     if not worlds.is_plain(whole.coded):
@@ -65,7 +65,7 @@ def check(system: System, seed: int) -> None:
     assert recent - after == set(), "was done, and is not allowed any more"
     assert after - before == set(), "is allowed, and was not before"
     matrix, later = Matrix(whole), Matrix(made.snapshot)
-    for aim in world.aims:  # with what a request brings along
+    for aim in world.aims:  # including a request's own facts
         assert matrix.decide(aim).allow or not later.decide(aim).allow
     for safe in (True, False):
         left = compiled(system, made.without(facts, safe=safe))

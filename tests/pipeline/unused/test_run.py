@@ -1,4 +1,4 @@
-"""Whole runs: logs of every kind against an index, findings, and a proposal that `plan` takes."""
+"""Whole runs: logs of every kind against an index, findings, and a proposal for `plan`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ASKED = UnusedCriteria(days=lake.DAYS, now=lake.NOW)
 
 
 class Ran(NamedTuple):
-    """What was read, and what came of it."""
+    """The inputs and the results."""
 
     realm: Path
     folder: Path
@@ -57,7 +57,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """A run that goes on behind one whose proposal would have taken away what was used."""
+    """A run that continues after one whose proposal would have removed used access."""
     folder = tmp_path_factory.mktemp("unused")
     realm, index, out = lake.write_lake(folder / "lake"), folder / "index", folder / "out"
     worlds.index_of(realm, index, now=lake.NOW)

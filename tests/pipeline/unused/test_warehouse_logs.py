@@ -1,4 +1,4 @@
-"""Logs of warehouses and databases are read in the shapes that are written down."""
+"""Logs of warehouses and databases are read in their documented formats."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_damaged_file_is_an_error(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_long_cell_is_read_whatever_was_read_before(tmp_path: Path) -> None:
-    """Python keeps one limit for the cells of all readers, and begins with a small one."""
+    """Python has one limit for the cells of all readers, and starts with a small one."""
     csv.field_size_limit(10)
     path = tmp_path / "log.csv"
     path.write_text(f"a,b\n1,{'x' * 200_000}\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Whole runs over random worlds find what the same accesses come to in one process."""
+"""Whole runs over random worlds have the same findings as an evaluation in one process."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 SIZE = Size(entities=40, users=6, groups=3, roles=3, statements=14, goals=10)
 BEFORE = "2000-01-01"
 FIRST = {"cdap": 157, "gravitino": 1, "datahub": 0}
-"""The seeds of the first worlds with such accesses; none before them is tried again."""
+"""The seeds of the first worlds with such accesses; earlier ones are skipped."""
 
 
 def spelled(system: System, fact: Fact) -> bool:
-    """Whether a log can say it."""
+    """Whether a log can express it."""
     who, _, entity = fact
     try:
         again = system.entity(f"{entity.type}:{entity.name}" if entity.type else None)
@@ -50,7 +50,7 @@ def spelled(system: System, fact: Fact) -> bool:
 
 
 def world(name: str, folder: Path) -> tuple[Path, Facts, Snapshot, list[Access]]:
-    """The first world with accesses also to names that are not stored, where these are judged."""
+    """The first world with accesses also to unstored names, in a system that decides on them."""
     system = harness.system(name)
     for seed in range(FIRST[name], FIRST[name] + 200):
         made = make(system, seed, SIZE)
@@ -83,7 +83,7 @@ def write(file: Path, whole: Snapshot, done: list[Access]) -> None:
             rows.writerow((day, "main", who, one.operation, *one.entity, one.n or 1))
 
 
-# By day a run is in test_run, and what random worlds come to in one process in test_proposal.
+# By day, one run is in test_run, and random worlds in one process are in test_proposal.
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["cdap", "gravitino", "datahub"])
 def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Division by roles of the realm: the same for everybody, with fewer memberships."""
+"""Division by roles of the realm: the same access for everybody, with fewer memberships."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USERS = [f"u{n:02}" for n in range(40)]
 
 
 def realm_of(members: Mapping[Principal, Iterable[str]]) -> Facts:
-    """A realm of these roles and groups."""
+    """A realm with these roles and groups."""
     users = [Principal(USER, name) for name in USERS]
     return Facts(
         principals=[*users, *members],
@@ -63,7 +63,7 @@ def test_users_of_several_roles_are_put_together_of_these() -> None:
 
 
 def test_who_is_denied_something_is_in_no_role_that_gives_it() -> None:
-    """A role of the realm one of whose users has not all is no part of that."""
+    """A role of the realm is not used if one of its users lacks a part of it."""
     all_but_one = frozenset(USERS[1:20])
     found = divide(BOTH, Role(frozenset(USERS[:20]), given(1)), Role(all_but_one, given(2)))
     assert {one.members: one.grants for one in found} == {

@@ -1,4 +1,4 @@
-"""Whatever others change in a target by hand: drift names it, a push repairs it, theirs stays."""
+"""Changes of a target by others: drift reports them, a push repairs ours, theirs stay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Edit = tuple[str, sql.Composed]
 
 
 def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
-    """Hand edits of every kind, in what is ours (`ours`) and beside it (`theirs`)."""
+    """Manual edits of every kind, of our objects (`ours`) and of others (`theirs`)."""
     roles = sorted(made.held().roles.items())
     users = [made.name(user) for user in made.users()]
     tables = sorted(path for path, one in made.objects().items() if one.type == "table")
@@ -105,7 +105,7 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
 def _by_others(
     name: str, role: Role, grantor: str, path: Path, database: str, rng: random.Random
 ) -> Iterator[Edit]:
-    """What a grantor who is no owner gives the role, and what its members then hand on."""
+    """Grants to the role by a grantor who is not the owner, and further grants by its members."""
     objects = {
         "TRIGGER": sql.SQL("TABLE {}").format(_id(*path)),
         "REFERENCES (note)": sql.SQL("TABLE {}").format(_id(*path)),
@@ -145,7 +145,7 @@ def _id(*names: str) -> sql.Identifier:
 
 
 def _of_view(made: Estate, path: Path, role: str, rng: random.Random) -> Iterator[Edit]:
-    """What may become of a masking view."""
+    """Possible changes of a masking view."""
     at, (schema, _) = _id(*rng.choice(made.views()[path])), made.views()[path][0]
     for edit in (
         "ALTER VIEW {at} RESET (security_barrier)",
@@ -160,7 +160,7 @@ def _of_view(made: Estate, path: Path, role: str, rng: random.Random) -> Iterato
 
 
 def check(server: str, seed: int, most: int, size: Size = SIZE) -> int:
-    """How many edits were tried, each by itself and then all of ours together."""
+    """The number of tried edits, each alone and then all edits of ours together."""
     with estate(server, limited(facts_of(seed, size), seed), store=STORE) as made:
         made.push()
         pushed = made.held()
@@ -177,7 +177,7 @@ def check(server: str, seed: int, most: int, size: Size = SIZE) -> int:
             others = {(one.grantee, one.grant) for one in _foreign(made)}
             for whose, edit in whole:
                 if whose == "ours":
-                    # By then some have lost what they would hand on, or others hang on it.
+                    # By then, some have lost the right to grant, or others depend on it.
                     with suppress(
                         psycopg.errors.InsufficientPrivilege,
                         psycopg.errors.DependentObjectsStillExist,
@@ -193,7 +193,7 @@ def check(server: str, seed: int, most: int, size: Size = SIZE) -> int:
 
 
 def _handed_on(made: Estate, connection: psycopg.Connection[Any]) -> set[tuple[str, Grant]]:
-    """What users gave users by an option of their own, which no push may take away."""
+    """Grants between users by their own grant option, which a push must not revoke."""
     rows = connection.execute(
         """
         WITH lists AS (
@@ -215,7 +215,7 @@ def _handed_on(made: Estate, connection: psycopg.Connection[Any]) -> set[tuple[s
 
 
 def _is_beside(made: Estate, connection: psycopg.Connection[Any]) -> None:
-    """What is no table, and for all users the way to whatever they are given."""
+    """Objects other than tables, and everybody's access to what they are granted."""
     connection.execute(
         "CREATE SCHEMA lw_beside; CREATE SEQUENCE lw_beside.numbers;"
         " CREATE FUNCTION lw_beside.one() RETURNS int LANGUAGE sql AS 'SELECT 1'"
@@ -262,7 +262,7 @@ def test_hand_edits_are_named_and_repaired(postgres_url: str) -> None:
 
 
 def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
-    """A push whose connection is ended after so many statements."""
+    """A push whose connection is closed after so many statements."""
 
     def push_that_dies() -> None:
         with administrator(made.address.url) as other, connected(made.address) as database:
@@ -275,7 +275,7 @@ def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
 
 
 def check_deaths(server: str, seed: int, tries: int, size: Size = SIZE) -> None:
-    """Whatever statement a push dies at, the target is as it was, and the next push is done."""
+    """If a push dies at any statement, the target is unchanged, and the next push succeeds."""
     facts = limited(facts_of(seed, size), seed)
     with estate(server, facts, store=STORE) as made:
         made.push()
@@ -308,7 +308,7 @@ def test_of_two_pushers_one_is_refused(postgres_url: str) -> None:
         with connected(made.address) as looking:
             looking.require_free()
             looking.look()
-            first.lock()  # who looks has no lock
+            first.lock()  # a read-only session holds no lock
         for act in ("lock", "require_free"):
             with connected(made.address) as second, pytest.raises(Busy, match="another push"):
                 getattr(second, act)()

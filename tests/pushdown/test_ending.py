@@ -1,4 +1,4 @@
-"""A database is told what stays so: no access that ends, and every bar that is still to begin."""
+"""A database only receives what lasts: no expiring access, and every restriction in advance."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def is_read(of: Wanted) -> bool:
 def test_a_bar_that_is_still_to_begin_or_to_end_holds(
     bar: str, window: tuple[float | None, float | None]
 ) -> None:
-    """Between two pushes nobody has to come to see to it."""
+    """No push is required at that time."""
     made = told(READS, within(BARS[bar], window))
     policies = {one for role in made.roles for one in role.policies}
     views = [one for role in made.roles for one in role.views]
@@ -115,7 +115,7 @@ def test_access_that_begins_or_ends_is_not_granted(
 
 @pytest.mark.parametrize("whose", [ANA, BO], ids=["ana", "bo"])
 def test_access_that_ends_is_left_out_for_the_people_concerned(whose: Principal) -> None:
-    """Also where nothing else tells one user from another."""
+    """Even if nothing else distinguishes the users."""
     made = told(within(replace(READS, principals=frozenset({whose})), UNTIL))
     left = {(one.principal, one.access) for one in made.residues}
     assert left == {(f"user:{whose.name}", act) for act in ("CONNECT", "USAGE", "SELECT")}
@@ -123,7 +123,7 @@ def test_access_that_ends_is_left_out_for_the_people_concerned(whose: Principal)
 
 @pytest.mark.parametrize("whose", [ANA, BO], ids=["ana", "bo"])
 def test_policies_of_ranger_without_an_end_are_for_whom_no_bar_is_to_come(whose: Principal) -> None:
-    """Nothing but the DENY that is still to begin tells the two users apart."""
+    """Only the DENY that begins later distinguishes the two users."""
     both = replace(READS, principals=frozenset({members_of("m")}))
     deny = within(replace(BARS["deny"], principals=frozenset({whose})), NOT_YET)
     realm, hive = realm_of("hive", both, deny), ranger_service.load("hive")

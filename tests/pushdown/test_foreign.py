@@ -1,4 +1,4 @@
-"""What users of a realm have by grants of others, however these reach them."""
+"""Users' access by grants of others, however indirect."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_owners_are_denied_and_what_the_realm_knows_nothing_of_is_not() -> None:
 def test_a_grant_that_others_need_is_not_redundant(
     members: Mapping[str, str], is_needed: bool
 ) -> None:
-    """`cy` is nobody of the realm."""
+    """`cy` is not a user of the realm."""
     holdings, allowed = of_readers(**members), {READ: USERS}
     found = foreign(holdings, USERS, allowed, ())
     assert list(redundant(holdings, found, allowed)) == ([] if is_needed else [("readers", READ)])

@@ -1,4 +1,4 @@
-"""Whatever a name says, a statement to a database is one, about that name and no other."""
+"""For any name, a database statement is a single one, about exactly that name."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ ROLE = "lw_x_0123456789abcdef"
 
 
 def empty_database() -> Statements:
-    """The statements for the target `x`, of a database in which nothing is."""
+    """The statements for the target `x`, for an empty database."""
     return Statements(TargetState("shop"), Address("postgresql://h/shop", "x"), None)
 
 

@@ -1,4 +1,4 @@
-"""A real MariaDB allows what the kernel allows: never more, and less only where it is told."""
+"""A real MariaDB never allows more than the kernel, and less only if that is reported."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ NIGHT, SHARD = range(1_000, 2_000, 25), range(25)
 """Two kinds of a thousand worlds each, in shards of 25."""
 
 CUT = (5, 8, 9, 12, 15, 23, 27, 30, 33, 41, 42, 52, 53, 57, 67)
-"""Worlds whose pushes have 507 statements in sum, there and back, each of them ten or more."""
+"""Worlds whose pushes have 507 statements in total, there and back, each at least ten."""
 
 
 def compare(
     made: MariadbEstate, wish: Wanted, users: Sequence[Principal] | None = None
 ) -> Counter[str]:
-    """What the server really does for every user on every object is what the kernel says."""
+    """The server's real behaviour for every user on every object agrees with the kernel."""
     counts: Counter[str] = Counter()
     objects, views = made.objects(), made.views()
     tables = {entity: objects.get(path[:2], entity) for path, entity in objects.items()}
-    # Whoever reads a table by a masking view reads its columns there.
+    # Users who read a table by a masking view read its columns there.
     asked = [
         (privilege, entity, statement)
         for path, entity in objects.items()
@@ -89,7 +89,7 @@ def pushed(made: MariadbEstate) -> Counter[str]:
 
 
 def check(server: str, seed: int, *, bound: bool = False, size: Size = SIZE) -> Counter[str]:
-    """A realm, the realm when others may do other things, and the first one again."""
+    """Pushes a realm, then the realm with other permissions, then the first one again."""
     facts = facts_of(seed, size)
     facts = limited(facts, seed) if bound else facts
     with estate(server, facts, store=STORE) as made:
@@ -99,7 +99,7 @@ def check(server: str, seed: int, *, bound: bool = False, size: Size = SIZE) -> 
 
 
 def check_once(server: str, seed: int, *, bound: bool) -> Counter[str]:
-    """A small realm, pushed to a server with nothing of ours."""
+    """A small realm, pushed to a server without our objects."""
     facts = facts_of(seed, SMALL)
     with estate(server, limited(facts, seed) if bound else facts, store=STORE) as made:
         wish, _ = made.push()
@@ -175,7 +175,7 @@ def test_hostile_names_are_exact_or_left_out(mariadb_url: str) -> None:
 
 
 def compare_local(made: MariadbEstate, wish: Wanted) -> Counter[str]:
-    """As `compare`, of users who may be at this host; the others have their roles."""
+    """Like `compare`, for users of this host; the others have their roles."""
     assert "ana@10.0.0.1" in {name for one in made.held().roles.values() for name in one.members}
     local = [one for one in made.users() if account_of(made.name(one)).host == "%"]
     return compare(made, wish, local)
@@ -184,14 +184,14 @@ def compare_local(made: MariadbEstate, wish: Wanted) -> Counter[str]:
 # --- faults ---
 
 
-class CutCursor(DictCursor):  # type: ignore[misc]  # without types
-    """Loses the connection at a statement, when so many have changed something."""
+class CutCursor(DictCursor):  # type: ignore[misc]  # untyped
+    """Loses the connection at a statement, after so many that changed something."""
 
     left: int = 0
     admin: Connection
 
     def execute(self, query: str, args: Any = None) -> int:
-        """Sends a statement; the server throws the connection out before the last one."""
+        """Sends a statement; the server closes the connection before the last one."""
         if not query.lstrip().startswith("SELECT"):
             type(self).left -= 1
             if type(self).left < 0:
@@ -202,7 +202,7 @@ class CutCursor(DictCursor):  # type: ignore[misc]  # without types
 
 @contextmanager
 def cut(made: MariadbEstate, admin: Connection, after: int) -> Iterator[Database]:
-    """The target, whose connection is lost after so many statements that change something."""
+    """The target, whose connection is lost after so many changing statements."""
     at = sa.make_url(made.address.url)
     kind = type("Cut", (CutCursor,), {"left": after, "admin": admin})
     connection = pymysql.connect(
@@ -221,7 +221,7 @@ def cut(made: MariadbEstate, admin: Connection, after: int) -> Iterator[Database
 
 
 def check_cuts(server: str, seed: int, most: int, *, is_back: bool = False) -> int:
-    """A push that is cut off anywhere leaves nobody more than before or after, and goes on."""
+    """A push that is interrupted anywhere gives nobody more than before or after, and resumes."""
     facts = facts_of(seed)
     with estate(server, facts, store=STORE) as first, administrator(first.address.url) as admin:
         second = first.with_facts(altered(facts, seed))
@@ -281,18 +281,18 @@ def test_a_push_that_is_cut_off_at_any_statement_opens_nothing_and_goes_on(
 
 @pytest.fixture
 def made(mariadb_url: str) -> Iterator[MariadbEstate]:
-    """A realm that was pushed."""
+    """A realm that has been pushed."""
     with estate(mariadb_url, facts_of(FEW[1], SMALL)) as made:
         made.push()
         yield made
 
 
 def test_a_push_that_is_over_keeps_no_other_one_out(made: MariadbEstate) -> None:
-    """The server takes its time to notice that a connection is closed."""
+    """The server notices a closed connection only after a while."""
     with connected(made.address) as one:
         one.lock()
         stays = one._connection
-        stays.close = lambda: None  # as if it was not noticed yet
+        stays.close = lambda: None  # as if it had not been noticed yet
     with connected(made.address) as two:
         two.lock()
     stays._force_close()
@@ -302,7 +302,7 @@ def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
     with connected(made.address) as one, connected(made.address) as two:
         two.require_free()
         two.look()
-        one.lock()  # who looks has no lock
+        one.lock()  # a read-only session holds no lock
         for act in (two.lock, two.require_free):
             with pytest.raises(Busy, match=f"another push .* in the connection {one.process} "):
                 act()
@@ -311,7 +311,7 @@ def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
 
 
 def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
-    """What others may do to what is ours, in one statement or in several."""
+    """Possible changes of our objects by others, in one statement or in several."""
     table = next(path for path, one in made.objects().items() if one.type == "table")
     for name, role in sorted(made.held().roles.items()):
         user = min(role.members)

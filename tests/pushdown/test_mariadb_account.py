@@ -1,4 +1,4 @@
-"""The rights that `doctor` asks for are enough for an account of its own, and each is needed."""
+"""The rights that `doctor` requires suffice for a separate account, and each is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RIGHTS = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})
 
 
 def facts(region: str = "eu") -> Facts:
-    """One who owns a schema, and one who reads some rows of a table."""
+    """A user who owns a schema, and one who may read some rows of a table."""
     above = {LAKE: None, CATALOG: LAKE, SCHEMA: CATALOG, ORDERS: SCHEMA, NOTES: SCHEMA}
     condition = f"region = '{region}'"
     return Facts(
@@ -57,7 +57,7 @@ def server(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def made(server: str) -> Iterator[MariadbEstate]:
-    """A server with a catalog, a database that is none of it, and an account without rights."""
+    """A server with a catalog, a database outside it, and an account without rights."""
     with estate(server, facts()) as one:
         url = sa.make_url(one.address.url).set(username="keeper", password="secret")
         own = replace(one, address=Address(url.render_as_string(hide_password=False), "pg"))
@@ -71,7 +71,7 @@ def made(server: str) -> Iterator[MariadbEstate]:
 
 
 def given(admin: Connection) -> set[tuple[str, str]]:
-    """Each right of the account, and what it is on, as a statement has them."""
+    """Each right of the account and its object, as in a statement."""
     found = set()
     for (text,) in execute(admin, "SHOW GRANTS FOR keeper"):
         rights, _, rest = text.removeprefix("GRANT ").partition(" ON ")
@@ -83,7 +83,7 @@ def given(admin: Connection) -> set[tuple[str, str]]:
 
 
 def left_out(made: MariadbEstate) -> set[tuple[str, str]] | None:
-    """What pushes and a reset leave out, and why; None where one is refused."""
+    """What pushes and a reset leave out, with reasons; None if one is refused."""
     other = made.with_facts(facts("us"))
     try:
         wishes = [one.push()[0] for one in (made, other, made)]
@@ -95,7 +95,7 @@ def left_out(made: MariadbEstate) -> set[tuple[str, str]] | None:
 
 
 def cleared(admin: Connection) -> None:
-    """Takes away what a push that failed left."""
+    """Removes the remains of a failed push."""
     for (name,) in execute(admin, "SELECT User FROM mysql.user WHERE User LIKE 'lw\\_pg%'"):
         with suppress(Exception):
             execute(admin, f"DROP ROLE {quoted(name)}")
@@ -106,7 +106,7 @@ def cleared(admin: Connection) -> None:
 def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(
     made: MariadbEstate, server: str, every: int
 ) -> None:
-    """By day it is tried of some of the rights."""
+    """By day, only some of the rights are tested."""
     with administrator(server) as admin:
         while missing := made.missing_rights():
             execute(admin, missing[0].partition(": ")[2])

@@ -1,4 +1,4 @@
-"""The address of a MariaDB: its options, and what a server without a known certificate is sent."""
+"""The address of a MariaDB: its options, and what an uncertified server receives."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _authorities(tmp_path_factory: pytest.TempPathFactory) -> tuple[Authority, A
 
 @pytest.fixture(name="secured", scope="module")
 def _secured(authorities: tuple[Authority, Authority]) -> Iterator[sa.URL]:
-    """A MariaDB with a certificate for its address, and not for the name `localhost`."""
+    """A MariaDB with a certificate for its address, but not for the name `localhost`."""
     ours, _ = authorities
     file = ours.issue("db", x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     try:
@@ -93,7 +93,7 @@ def test_the_certificate_is_looked_at_as_the_address_says(
 
 
 def _tried(url: str) -> str:
-    """Whether a connection has TLS, or why there is none."""
+    """Whether a connection has TLS, or the reason why there is none."""
     try:
         with connected(Address(url, "pg")), pymysql.connect(**connection_options(url)) as one:
             with one.cursor() as cursor:
@@ -128,9 +128,9 @@ def test_a_password_is_sent_to_no_server_that_asks_for_it_in_clear(plugin: bytes
 
 
 def _ask_in_clear(listening: socket.socket, plugin: bytes, heard: list[bytes]) -> None:
-    """Greets as a server, and answers the log-in by asking for the password in clear."""
+    """Greets like a server, and answers the login with a request for the password in clear text."""
     with listening.accept()[0] as client:
-        # Protocol 10; flags: 4.1 protocol, secure connection, plug-ins; the salt is in two parts.
+        # Protocol 10; flags: 4.1 protocol, secure connection, plugins; the salt has two parts.
         greeting = b"\x0a8.0.0\x00" + struct.pack("<I", 1) + b"saltsalt\x00"
         greeting += struct.pack("<HBHHB", 0x8200, 45, 2, 0x0008, 21) + bytes(10)
         greeting += b"twelve-bytes\x00mysql_native_password\x00"

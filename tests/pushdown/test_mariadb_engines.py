@@ -1,4 +1,4 @@
-"""A table of another engine may read rows of others: nobody reaches by it what is denied there."""
+"""A table of another storage engine may read other tables' rows: it must not bypass denials."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def facts(*statements: Statement, but: Entity | None = None) -> Facts:
 
 @pytest.fixture(params=["mariadb_url", pytest.param("mysql_url", marks=pytest.mark.nightly)])
 def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
-    """A server in which one table merges the two others, of which one lies elsewhere."""
+    """A server with a table that merges two others, one of them elsewhere."""
     with (
         estate(request.getfixturevalue(request.param), facts()) as one,
         administrator(one.address.url) as admin,

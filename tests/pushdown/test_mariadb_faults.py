@@ -1,4 +1,4 @@
-"""Whatever goes wrong in the middle of a push: nobody gets more, and the same plan goes on."""
+"""Faults during a push: nobody gets more access, and the same plan resumes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ READING = ("SELECT", "SHOW", "SET SESSION", "SET NAMES", "SET AUTO")
 
 @pytest.fixture(params=SERVERS)
 def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
-    """A realm with filters and masks that was pushed, and is to be pushed otherwise."""
+    """A pushed realm with filters and masks, with changes to push."""
     facts = limited(facts_of(SEED, SMALL), SEED)
     with estate(request.getfixturevalue(request.param), altered(facts, SEED)) as first:
         first.push()
@@ -59,8 +59,8 @@ def planned(made: MariadbEstate) -> PushPlan:
     return plan
 
 
-class _Hooked(DictCursor):  # type: ignore[misc]  # PyMySQL tells no types
-    """Does something before the statement of a number that changes something."""
+class _Hooked(DictCursor):  # type: ignore[misc]  # PyMySQL is untyped
+    """Runs a function before the nth statement that changes something."""
 
     before: Callable[[int], None]
     count = 0
@@ -77,7 +77,7 @@ class _Hooked(DictCursor):  # type: ignore[misc]  # PyMySQL tells no types
 def hooked(
     made: MariadbEstate, before: Callable[[int], None], timeout_s: int = 1
 ) -> Iterator[Database]:
-    """The target, with something that happens before its statements."""
+    """The target, with a function that runs before its statements."""
     with connected(made.address, timeout_s=timeout_s) as database:
         kind = type("Hooked", (_Hooked,), {"before": staticmethod(before)})
         database._connection.cursorclass = kind
@@ -88,7 +88,7 @@ Held = dict[object, frozenset[str]]
 
 
 def access(roles: Roles) -> Held:
-    """Who has which grant, and reads which view."""
+    """The grants of all users, and the views that they read."""
     found: dict[object, set[str]] = {}
     for role in roles.roles.values():
         for one in (*role.grants, *role.views):
@@ -98,7 +98,7 @@ def access(roles: Roles) -> Held:
 
 
 def goes_on(made: MariadbEstate, agreed: PushPlan) -> None:
-    """Nobody has more than before or after, and what is left of the plan comes to its end."""
+    """Nobody has more than before or after, and the rest of the plan succeeds."""
     begun = agreed.begun()
     assert begun is not None
     sides = access(agreed.held), access(agreed.wanted)
@@ -136,12 +136,12 @@ def at(number: int, does: Callable[[], object]) -> Callable[[int], None]:
 
 
 def nothing(_: int) -> None:
-    """Nothing happens meanwhile."""
+    """Does nothing."""
 
 
 @pytest.mark.nightly
 def test_a_server_that_somebody_locks(made: MariadbEstate) -> None:
-    """Such as for a backup: no statement is done until it is unlocked, so the push gives up."""
+    """For example for a backup: no statement runs until it is unlocked, so the push gives up."""
     agreed = planned(made)
     with administrator(made.address.url) as own:
         lock = at(half(agreed), lambda: execute(own, "FLUSH TABLES WITH READ LOCK"))
@@ -152,7 +152,7 @@ def test_a_server_that_somebody_locks(made: MariadbEstate) -> None:
 
 @pytest.mark.nightly  # by day in a PostgreSQL
 def test_a_table_that_somebody_locks(made: MariadbEstate) -> None:
-    """A view of it cannot be made meanwhile."""
+    """A view of it cannot be created meanwhile."""
     agreed = planned(made)
     path = next(step.view.path for step in agreed.steps
                 if step.act is Act.ADD_VIEW and step.view is not None)  # fmt: skip
@@ -175,7 +175,7 @@ def test_rows_that_somebody_locks(made: MariadbEstate) -> None:
 
 @pytest.mark.nightly  # by day in a PostgreSQL
 def test_a_deadlock(made: MariadbEstate) -> None:
-    """The server ends whoever changed less, which is the push: its statement has no effect."""
+    """The server ends the session with fewer changes, the push: its statement has no effect."""
     agreed = planned(made)
     gone = notes_dropped(agreed)
     assert len(gone) > 1
@@ -187,7 +187,7 @@ def test_a_deadlock(made: MariadbEstate) -> None:
 
         def wait_and_lock() -> None:
             pause = threading.Event()
-            while not _waiting(beside):  # the server looks anew when it was not asked for 0.1 s
+            while not _waiting(beside):  # the server refreshes only after 0.1 s without queries
                 pause.wait(0.2)
             _locked(own, min(gone))
 
@@ -200,7 +200,7 @@ def test_a_deadlock(made: MariadbEstate) -> None:
 
 
 def notes_dropped(agreed: PushPlan) -> list[str]:
-    """The names in the statement that takes notes away."""
+    """The names in the statement that removes notes."""
     text = agreed.statements[_number(agreed, "DELETE FROM")].text
     return text.partition(" IN (")[2].rstrip(")").replace("'", "").split(", ")
 
@@ -220,7 +220,7 @@ def _waiting(beside: Connection) -> bool:
 
 @contextmanager
 def keeper_of(made: MariadbEstate) -> Iterator[tuple[MariadbEstate, Connection]]:
-    """The same by an account that has what `doctor` asks for, to which nothing was pushed yet."""
+    """The same with an account that has the rights of `doctor`, before the first push."""
     url = sa.make_url(made.address.url).set(username="keeper", password="secret")
     own = replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
     with administrator(made.address.url) as admin:
@@ -286,7 +286,7 @@ def test_a_second_pusher_is_refused_in_the_middle(made: MariadbEstate) -> None:
 
 
 def test_a_clock_that_is_set_back(made: MariadbEstate) -> None:
-    """A realm that was compiled for later says nothing of now."""
+    """A realm that was compiled for a later time is not valid now."""
     facts = limited(facts_of(SEED, SMALL), SEED)
     later = replace(
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
@@ -296,14 +296,14 @@ def test_a_clock_that_is_set_back(made: MariadbEstate) -> None:
         wanted(state, made.mapping, made.scope, database.objects(), NOW - 20)
 
 
-# --- a disk that is full ---
+# --- full disk ---
 
 DISK_MIB = 320
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A disk of its own for servers that are started; skips where nobody may make one."""
+    """A separate disk for started servers; skips the test if it cannot be created."""
     mounting = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(tmp_path)]
     if os.geteuid() != 0 or subprocess.run(mounting, check=False, capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
@@ -315,7 +315,7 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def filled(disk: Path) -> Path:
-    """A file that takes all the room there is."""
+    """A file that fills the disk."""
     file = disk / "filler"
     with file.open("wb", buffering=0) as out, suppress(OSError):
         while True:

@@ -1,6 +1,6 @@
-"""What others made with the rights of a definer, and accounts as which others may act.
+"""Objects of others with definer rights, and accounts as which others may act.
 
-Drift names who reaches what by it, in MariaDB and MySQL.
+Drift reports the users who get access by them, in MariaDB and MySQL.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EDITS: list[tuple[str, set[tuple[str, str, str]]]] = [
         " root@localhost VIEW lib.v AS SELECT * FROM lib.w; GRANT SELECT ON `li_`.* TO ana",
         {("ana", "s.secret", f"{READ}VIEW lib.v")},
     ),
-    (f"{SEES} s.secret; GRANT SELECT ON *.* TO ana", set()),  # holds it without the view
+    (f"{SEES} s.secret; GRANT SELECT ON *.* TO ana", set()),  # has access without the view
     (
         f"{SEES} s.secret; GRANT UPDATE (region) ON lib.v TO ana",
         {("ana", "s.secret", "UPDATE THROUGH VIEW lib.v")},
@@ -100,7 +100,7 @@ EDITS: list[tuple[str, set[tuple[str, str, str]]]] = [
 
 @pytest.fixture(params=SERVERS)
 def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
-    """`bo` may read one of two tables, and `ana` nothing."""
+    """`bo` may read one of two tables, `ana` nothing."""
     with estate(request.getfixturevalue(request.param), facts(READS, HIDDEN)) as one:
         one.push()
         yield one
@@ -159,7 +159,7 @@ def test_drift_names_what_opens_everything(made: MariadbEstate, own: Connection)
 def test_drift_names_who_may_make_tables_of_a_stored_server(
     made: MariadbEstate, own: Connection
 ) -> None:
-    """Such a table is read by an account that is stored with the server."""
+    """The account stored with the server reads such a table."""
     create = frozenset({"USE_CATALOG", "USE_SCHEMA", "CREATE_TABLE"})
     made = made.with_facts(facts(READS, HIDDEN, replace(READS, id="makes", privileges=create)))
     made.push()
@@ -189,14 +189,14 @@ HELD: list[tuple[str, tuple[str, ...], str, set[str]]] = [
     ("GRANT SELECT (region) ON s.orders TO ana", ("s", "orders", "region"), "SELECT", {"ana"}),
     ("GRANT SELECT (region) ON s.orders TO bo", ("s", "orders", "region"), "SELECT", set()),
 ]
-"""What others grant, where it is, what it gives, and to whom the realm denies that."""
+"""Grants of others, their place, their effect, and the users to whom the realm denies it."""
 
 MADE = ("USER IF EXISTS ''@'%', ana@'127.0.0.1'", "ROLE IF EXISTS lib")
 
 
 @contextmanager
 def granted(own: Connection, edit: str) -> Iterator[None]:
-    """What somebody granted, which is gone at the end."""
+    """A grant of another account, which is revoked at the end."""
     furnish(own)
     for statement in edit.split(";"):
         execute(own, statement)
@@ -220,7 +220,7 @@ def test_drift_names_whom_the_realm_denies_what_others_grant(
 def test_what_an_account_for_more_hosts_has_is_had_from_each(
     made: MariadbEstate, own: Connection, columns: str, on: str
 ) -> None:
-    """Whoever comes from there has it, whichever account of the name they log in as."""
+    """Every user from there has it, with any account of the name."""
     with granted(own, BY_HOST.format(columns, on)):
         with connection_of(made.address.url, "ana", "") as session:
             assert execute(session, "SELECT CURRENT_USER()") == [("ana@127.0.0.1",)]
@@ -234,7 +234,7 @@ def test_what_an_account_for_more_hosts_has_is_had_from_each(
 
 
 def test_the_account_that_pushes_is_told_nothing(made: MariadbEstate, own: Connection) -> None:
-    """Nothing limits it, so a role of its own would change nothing."""
+    """It has no restrictions, so its own role would change nothing."""
     at = sa.make_url(made.address.url).set(username="bo", password="secret")
     address = Address(at.render_as_string(hide_password=False), "two")
     pusher = MariadbEstate(made.state, made.scope, address)
@@ -256,7 +256,7 @@ def through(made: MariadbEstate) -> set[tuple[str, str, str]]:
 
 @contextmanager
 def proxy(own: Connection, as_whom: str) -> Iterator[None]:
-    """Lets `ana` act as somebody; to grant it takes an account that may."""
+    """Allows `ana` to act as another account; only a permitted account can grant this."""
     execute(
         own,
         "INSERT INTO mysql.proxies_priv (Host, User, Proxied_host, Proxied_user)"

@@ -1,4 +1,4 @@
-"""What the account of a MariaDB or MySQL may not revoke goes all the same, or nothing is given."""
+"""Rights that a MariaDB or MySQL account may not revoke are removed anyway, or no grant is made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USES = replace(READS, id="uses", privileges=READS.privileges - {"SELECT_TABLE"})
 
 
 def reads(user: Principal, table: Entity) -> tuple[Statement, Statement]:
-    """What a user needs to read a table."""
+    """The statements that a user needs to read a table."""
     own = frozenset({user})
     select = replace(READS, privileges=frozenset({"SELECT_TABLE"}), scope=On(table))
     return (
@@ -43,7 +43,7 @@ def reads(user: Principal, table: Entity) -> tuple[Statement, Statement]:
 
 @pytest.fixture(params=SERVERS)
 def made(request: pytest.FixtureRequest) -> Iterator[MariadbEstate]:
-    """A server whose target is pushed to by an account with the rights that it needs alone."""
+    """A server whose target is pushed to by an account with only the required rights."""
     with estate(request.getfixturevalue(request.param), facts(READS, HIDDEN)) as one:
         at = sa.make_url(one.address.url).set(username="pusher", password="s3cret")
         url = at.render_as_string(hide_password=False)
@@ -98,7 +98,7 @@ def test_what_others_granted_beyond_the_account_goes_with_the_role(
 
 
 def applied(made: MariadbEstate) -> str:
-    """What a push says that does not come to its end."""
+    """The message of an incomplete push."""
     with connected(made.address) as database, pytest.raises(Unavailable) as caught:
         push.apply(database, push.plan(database, made.state, made.target, NOW))
     return str(caught.value)

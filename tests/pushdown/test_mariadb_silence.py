@@ -1,4 +1,4 @@
-"""A MariaDB that says nothing any more: nobody waits for it without an end."""
+"""A MariaDB that no longer responds: no session waits forever."""
 
 from __future__ import annotations
 

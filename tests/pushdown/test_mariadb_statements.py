@@ -1,4 +1,4 @@
-"""The statements of MariaDB for the steps of a plan."""
+"""MariaDB's statements for the steps of a plan."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_step_that_says_nothing_is_an_error(act: Act) -> None:
 
 
 def test_the_name_of_a_view_has_a_file_that_file_systems_take() -> None:
-    """MariaDB keeps a view in a file, where most signs are written with five."""
+    """MariaDB stores a view in a file, whose name has five characters for most special ones."""
     assert _shortened("sales.orders") == "sales.orders"
     assert len(_shortened("x" * 64 + "." + "y" * 64)) == 55
     assert len(_shortened("%" * 64)) == 40

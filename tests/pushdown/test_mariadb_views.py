@@ -1,4 +1,4 @@
-"""Masking views of a real MariaDB and a real MySQL: who reads what by them, whatever happens."""
+"""Masking views of a real MariaDB and a real MySQL: their readers and rows in all situations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DAY, NIGHT = (13, 16), range(400, 700)
 
 @pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest) -> str:
-    """A real server of each kind; MySQL by night, but for one world by day."""
+    """A real server of each kind; MySQL nightly, except for one world by day."""
     url: str = request.getfixturevalue(request.param)
     return url
 
@@ -52,7 +52,7 @@ def server(request: pytest.FixtureRequest) -> str:
 
 
 def check_rows(server: str, seed: int) -> Counter[str]:
-    """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
+    """A reader of a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
     with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         made.push()
@@ -118,7 +118,7 @@ ALL = frozenset((ANA, BO, CLEO))
 
 
 def small(*more: Statement, mask: str = "last4", where: str = "region = 'eu'") -> Facts:
-    """Ana reads orders of `eu` with masked IBANs, Bo masked ones of all regions, Cleo all."""
+    """Ana may read orders of `eu` with masked IBANs, Bo masked ones of all regions, Cleo all."""
     return Facts(
         entities=[
             *(EntityRow(one, above) for one, above in zip(TOP, (None, *TOP), strict=False)),
@@ -148,7 +148,7 @@ def made(server: str) -> Iterator[MariadbEstate]:
 
 
 def view_of(made: MariadbEstate, user: Principal) -> str:
-    """The view by which a user reads orders, as statements have it."""
+    """The view by which a user reads orders, as in statements."""
     with made.as_user(user) as own:
         (name,) = (one for one in made.views()[("sales", "orders")] if may(own, _select(one)))
     return places(name)[0]
@@ -197,11 +197,11 @@ MODES = (
 
 
 CONDITIONS = ("note + 0 = 5", "note > '' AND note + 0 = 5 AND note < 'zzz'")
-"""Of what they cannot convert the server warns."""
+"""The server issues warnings about values that they cannot convert."""
 
 
 def test_hidden_rows_are_not_told_by_conditions_or_sessions(made: MariadbEstate) -> None:
-    """A condition that warns of each value it meets meets no value of a row that is left out."""
+    """A condition that warns about each value must not see values of hidden rows."""
     own = view_of(made, ANA)
     with administrator(made.address.url) as admin, made.as_user(ANA) as connection:
         execute(admin, "CREATE INDEX found ON sales.orders (note)")
@@ -245,7 +245,7 @@ QUOTED = "region = 'eu' or note in ('it''s', '\\', '%s', '\"', '`') or note like
 
 
 def hostile() -> Facts:
-    """Ana reads tables with hostile names, within a filter with hostile texts."""
+    """Ana may read tables with hostile names, with a filter with hostile texts."""
     schema = Entity("schema", "lk:c.Sales %_`")
     tables = [Entity("table", f"{schema.name}.{name}") for name in NAMES]
     facts = small()
@@ -269,11 +269,11 @@ def test_hostile_names_are_exact(server: str) -> None:
         assert counts["2 rows"] == len(NAMES), counts
 
 
-# --- what others do ---
+# --- changes by others ---
 
 
 def edits(made: MariadbEstate) -> Iterator[tuple[set[str], str]]:
-    """What others may do to a view, and whether that is named as taken away or as added."""
+    """Possible changes of a view by others, and whether they are reported as removed or added."""
     own, ours = view_of(made, ANA), quoted(role_of(made, ANA))
     both = {ADDED, MISSING}
     text = "SELECT * FROM sales.orders"
@@ -315,7 +315,7 @@ def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
             assert made.held() == before, edit
             assert seen(made, ANA) == [("eu", "****3000")]
         _reset(made)
-        assert (VIEWS,) in execute(admin, "SHOW DATABASES")  # a view lost its note, and is theirs
+        assert (VIEWS,) in execute(admin, "SHOW DATABASES")  # a view without its note is theirs
         execute(admin, f"DROP DATABASE {VIEWS}")
 
 
@@ -384,7 +384,7 @@ def test_a_database_of_our_name_that_is_not_ours(server: str) -> None:
 
 
 def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
-    """It needs a right on the database of views, and whoever it takes over from may go."""
+    """It needs a right on the database of views, and the earlier account may be dropped."""
     at = sa.make_url(made.address.url).set(username="pusher", password="secret")
     own = replace(made, address=Address(at.render_as_string(hide_password=False), "pg"))
     before = made.held()
@@ -410,7 +410,7 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
 
 
 def test_a_view_that_is_broken_is_left_out(server: str) -> None:
-    """It has no columns, so nothing can be made of it; the push goes on."""
+    """It has no columns, so no view can be created for it; the push continues."""
     broken = Entity("view", "lk:c.sales.broken")
     facts = small(
         Statement("see", Effect.ALLOW, frozenset({"SELECT_VIEW"}), On(broken), ALL),
@@ -428,14 +428,14 @@ def test_a_view_that_is_broken_is_left_out(server: str) -> None:
         assert seen(made, ANA) == [("eu", "****3000")]
 
 
-# --- pushes that are cut off ---
+# --- interrupted pushes ---
 
 
 def ways(made: MariadbEstate, users: Sequence[Principal]) -> set[tuple[str, Path, str]]:
-    """Who reads what: a table, or a view that the server has in these words.
+    """The users' accesses: a table, or a view with this definition in the server.
 
-    Of a view's name without its digits, which are those of a role: roles that many share are
-    divided by what was there before.
+    View names are without their digits, which are those of a role: the division of shared roles
+    depends on the earlier state.
     """
     found = set()
     tables = [path for path, one in made.objects().items() if one.type in ("table", "view")]
@@ -459,7 +459,7 @@ def ways(made: MariadbEstate, users: Sequence[Principal]) -> set[tuple[str, Path
 
 
 def check_cuts(before: MariadbEstate, after: MariadbEstate, steps: Sequence[int]) -> int:
-    """A push that is cut off after so many statements opens nothing, and goes on."""
+    """A push that is interrupted after so many statements opens nothing, and resumes."""
     users = before.users()
     done = 0
     with administrator(before.address.url) as admin:

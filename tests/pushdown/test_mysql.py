@@ -1,4 +1,4 @@
-"""A real MySQL allows what the kernel allows: never more, and less only where it is told."""
+"""A real MySQL never allows more than the kernel, and less only if that is reported."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_server_allows_what_the_kernel_allows_in_many_worlds(
 
 
 def short_names() -> Facts:
-    """The hostile names that an account of MySQL can have."""
+    """The hostile names that a MySQL account can have."""
     facts = hostile()
     gone = {one for one in facts.principals if len(one.name) > NAME_CHARACTERS}
     return replace(
@@ -83,7 +83,7 @@ def test_hostile_names_are_exact_or_left_out(mysql_url: str) -> None:
 
 @pytest.mark.nightly
 def test_a_push_that_is_cut_off_opens_nothing_and_goes_on(mysql_url: str) -> None:
-    """Also between making a role and marking it."""
+    """Also between the creation and the marking of a role."""
     check_cuts(mysql_url, DAY[1], 5, most=1, is_back=False)
 
 
@@ -97,7 +97,7 @@ def test_a_push_that_is_cut_off_at_any_statement_opens_nothing_and_goes_on(
 
 
 def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -> None:
-    """Cut off between making a role and marking it, too."""
+    """Interrupted between the creation and the marking of a role, too."""
     facts = facts_of(seed)
     with estate(server, facts, store=STORE) as first, administrator(first.address.url) as admin:
         second = first.with_facts(altered(facts, seed))
@@ -127,14 +127,14 @@ def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -
 
 @pytest.fixture
 def made(mysql_url: str) -> Iterator[MariadbEstate]:
-    """A realm that was pushed."""
+    """A realm that has been pushed."""
     with estate(mysql_url, facts_of(DAY[1])) as made:
         made.push()
         yield made
 
 
 def edits(made: MariadbEstate) -> Iterator[str]:
-    """What others may do to what is ours."""
+    """Possible changes of our objects by others."""
     table = next(path for path, one in made.objects().items() if one.type == "table")
     for name, role in sorted(made.held().roles.items()):
         user = min(role.members)
@@ -210,7 +210,7 @@ def test_a_role_of_our_name_that_somebody_made_is_theirs(made: MariadbEstate) ->
 
 
 def test_no_role_has_the_name_of_an_account(mysql_url: str) -> None:
-    """A role is an account there, so a role of the realm by such a name is one of ours."""
+    """A role is an account there, so a realm's role with such a name is one of ours."""
     role = Principal(ROLE, "m:ana")
     own = facts(replace(READS, principals=frozenset({role})))
     own = replace(

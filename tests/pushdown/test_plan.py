@@ -1,4 +1,4 @@
-"""Steps come to what is wanted, and on the way nobody has more than before or after."""
+"""Steps reach the wanted state, and on the way nobody has more than before or after."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOBODY = Role(frozenset())
 
 
 def simulated(held: Roles, done: Iterable[Step]) -> Roles:
-    """What a target holds after some steps."""
+    """A target's state after some steps."""
     roles: dict[str, Role] = dict(held.roles)
     for step in done:
         role = roles.get(step.role, Role(frozenset()))
@@ -81,7 +81,7 @@ def simulated(held: Roles, done: Iterable[Step]) -> Roles:
 
 
 def lost(step: Step, role: Role) -> frozenset[Grant]:
-    """What databases take away with a privilege on a table: the same on its columns."""
+    """What databases revoke with a privilege on a table: the same on its columns."""
     path, privilege = (step.grant.path, step.grant.privilege) if step.grant else ((), "")
     plain = privilege.removesuffix(GRANTABLE)
     return frozenset(

@@ -1,4 +1,4 @@
-"""A real PostgreSQL allows what the kernel allows: never more, and less only where it is told."""
+"""A real PostgreSQL never allows more than the kernel, and less only if that is reported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ END FROM (
   FROM jsonb_array_elements(%s) WITH ORDINALITY AS each (one, number) ORDER BY number
 ) asked
 """
-"""One question for everything: who, what privilege, and where."""
+"""One query for all users, privileges and objects."""
 
 FEW, DAY = (2, 5, 9), range(2, 62)
 NIGHT, SHARD = range(1_000, 2_000, 25), range(25)
@@ -59,12 +59,12 @@ NIGHT, SHARD = range(1_000, 2_000, 25), range(25)
 
 
 def is_said(name: str) -> bool:
-    """Whether PostgreSQL has the name: it would ask about another one that is cut to it."""
+    """Whether PostgreSQL can store the name: it would truncate a longer one."""
     return len(name.encode()) <= MAX_NAME_BYTES
 
 
 def compare(made: Estate, wish: Wanted) -> Counter[str]:
-    """What the database answers of every user, object and privilege is what the kernel says."""
+    """The database's answer for every user, object and privilege agrees with the kernel."""
     counts: Counter[str] = Counter()
     views = made.views()
     users = [user for user in made.users() if is_said(made.name(user))]
@@ -88,7 +88,7 @@ def compare(made: Estate, wish: Wanted) -> Counter[str]:
         counts[f"{allowed} {count > 0}"] += 1
         counts[f"column {allowed} {count > 0}"] += entity not in tables.values()
         assert count <= allowed, (privilege, user, entity)
-        # Whoever reads a table by a masking view reads its columns there.
+        # Users who read a table by a masking view read its columns there.
         alike = {entity, tables[entity]}
         if allowed and not any(ways[privilege, user, one] for one in alike):
             assert any(is_left_out(wish, privilege, user, one) for one in alike), (
@@ -105,7 +105,7 @@ def pushed(made: Estate) -> Counter[str]:
 
 
 def check(database: str, seed: int, size: Size = SIZE) -> Counter[str]:
-    """A realm, the realm when others may do other things, and the first one again."""
+    """Pushes a realm, then the realm with other permissions, then the first one again."""
     facts = facts_of(seed, size)
     with estate(database, facts, store=STORE, is_reused=True) as made:
         counts = pushed(made)
@@ -115,7 +115,7 @@ def check(database: str, seed: int, size: Size = SIZE) -> Counter[str]:
 
 @pytest.fixture(scope="module")
 def database(postgres_url: str) -> Iterator[str]:
-    """A database for one world after the other: to make one takes longer than to empty it."""
+    """A database for all worlds in turn: creating one takes longer than emptying it."""
     with fresh_database(postgres_url) as url:
         yield url
 
@@ -144,7 +144,7 @@ def test_the_database_allows_what_the_kernel_allows_in_many_worlds(
 
 
 def check_rows(database: str, seed: int, size: Size = SIZE) -> Counter[str]:
-    """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
+    """A reader of a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
     facts = limited(facts_of(seed, size), seed)
     with estate(database, facts, store=STORE, is_reused=True) as made:
@@ -167,7 +167,7 @@ def _compare_rows(
     views: Mapping[Path, list[Path]],
     whole: psycopg.Connection[Any],
 ) -> Counter[str]:
-    """All tables of a user at once: each message to the server takes longer than its answer."""
+    """All tables of a user at once: a message to the server takes longer than its processing."""
     counts: Counter[str] = Counter()
     tables = {
         path: entity
@@ -204,7 +204,7 @@ def _compare_rows(
 def _rows_of(
     connection: psycopg.Connection[Any], asked: Sequence[tuple[Path, str]]
 ) -> list[list[tuple[Any, ...]]]:
-    """The rows of each table that its condition leaves."""
+    """The rows of each table that meet its condition."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in asked]
     queries = [
         sql.SQL("SELECT {}, json_build_array({}) FROM {} WHERE {}").format(
@@ -229,7 +229,7 @@ STATEMENTS = {
     "ALTER": "ALTER TABLE {} ADD COLUMN one int",
     "DROP": "DROP TABLE {} CASCADE",
 }
-"""A statement for each act on a table or its schema; nobody may do the last two by a grant."""
+"""A statement for each act on a table or its schema; no grant permits the last two."""
 
 DONE, DENIED = "LW000", "42501"
 AT_ONCE = """
@@ -250,13 +250,13 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN codes := codes || SQLSTATE || ' ';
 END;
 """
-"""A statement that is undone, whether it was denied or not."""
+"""A statement that is rolled back, whether it was denied or not."""
 
 
 def _may_each(
     connection: psycopg.Connection[Any], statements: Sequence[sql.Composed]
 ) -> list[bool]:
-    """Whether the server does each of the statements for whoever is connected."""
+    """Whether the server permits each of the statements for the connected user."""
     each = [
         sql.SQL(EACH).format(statement=sql.Literal(one.as_string(connection)), done=DONE)
         for one in statements
@@ -278,9 +278,9 @@ def _run(
     privileges: set[tuple[Path, str]],
     hidden: Sequence[Path],
 ) -> Counter[str]:
-    """What really runs is what is granted, and only what the kernel allows.
+    """Statements that succeed are granted, and allowed by the kernel.
 
-    Of the tables that are `hidden` by masking views nothing at all is read.
+    Tables `hidden` by masking views cannot be read at all.
     """
     counts: Counter[str] = Counter()
     objects = made.objects()
@@ -309,7 +309,7 @@ def _read_at(
     user: Principal,
     path: Path,
 ) -> Path | None:
-    """Where the user reads a table: at itself, or by a masking view."""
+    """Where the user reads a table: directly, or by a masking view."""
     if {(path[:1], "USAGE"), (path, "SELECT")} <= privileges:
         return path
     if (path, MASKED_READ) not in privileges:

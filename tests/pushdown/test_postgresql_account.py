@@ -1,4 +1,4 @@
-"""The rights that `doctor` asks for are enough for an account that is no superuser, and needed."""
+"""The rights that `doctor` requires suffice for an account without superuser, and are needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RIGHTS = ("CREATEROLE", "OWNER TO", "GRANT")
 
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
-    """A database of an application's account, and one that pushes and may do nothing yet."""
+    """A database of an application's account, and an account that pushes, without rights so far."""
     with estate(postgres_url, limited(facts_of(SEED, SMALL), SEED)) as one:
         url = sa.make_url(one.address.url).set(username=KEEPER, password=None)
         own = replace(one, address=Address(url.render_as_string(hide_password=False), "pg"))
@@ -63,7 +63,7 @@ def superuser(made: Estate) -> psycopg.Connection[Any]:
 
 
 def gives(admin: psycopg.Connection[Any]) -> list[tuple[str, tuple[str, ...]]]:
-    """What `doctor` says, one statement for each thing that is missing."""
+    """The output of `doctor`, one statement for each missing right."""
     return [
         ("ALTER ROLE {} CREATEROLE", (KEEPER,)),
         ("ALTER DATABASE {} OWNER TO {}", (admin.info.dbname, KEEPER)),
@@ -76,7 +76,7 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate)
         asked = [words for one in made.missing_rights() for words in RIGHTS
                  if words in one.partition(": ")[2]]  # fmt: skip
         assert asked == [*RIGHTS]
-        # What is not the catalog's is not asked for.
+        # It requires no rights outside the catalog.
         for kind, name in (("SCHEMA", ("beside",)), ("TABLE", ("beside", "notes"))):
             execute(admin, f"CREATE {kind} {{}}" + " ()" * (kind == "TABLE"), name)
         assert len(made.missing_rights()) == len(asked)
@@ -102,7 +102,7 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate)
 
 
 def member_edits(made: Estate) -> list[str]:
-    """What a superuser may do to a role of ours that the account cannot take back."""
+    """Possible changes of our role by a superuser that the account cannot undo."""
     (name, role), *_ = sorted(made.held().roles.items())
     of = sql.Identifier(name).as_string(None)
     there, beside = (
@@ -122,7 +122,7 @@ def member_edits(made: Estate) -> list[str]:
 
 
 def _left_beside(made: Estate, admin: psycopg.Connection[Any]) -> None:
-    """A role on which something of the server hangs is left, without anything of ours."""
+    """A role with other dependent objects of the server remains, without our grants."""
     name, before = min(made.held().roles), made.held()
     role = sql.Identifier(name).as_string(None)
     admin.execute(f"GRANT SET ON PARAMETER log_statement TO {role}; {member_edits(made)[3]}")
@@ -140,7 +140,7 @@ def _left_beside(made: Estate, admin: psycopg.Connection[Any]) -> None:
 
 @pytest.mark.nightly  # by day test_postgresql_grantors.py
 def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
-    """The role is made anew: the account cannot revoke what a superuser granted."""
+    """The role is recreated: the account cannot revoke a superuser's grants."""
     with superuser(made) as admin:
         for text, names in gives(admin):
             execute(admin, text, *names)

@@ -1,4 +1,4 @@
-"""Databases that are not UTF-8: what they cannot say is left out, and the rest is pushed."""
+"""Databases that are not UTF-8: inexpressible names are left out, and the rest is pushed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = "(region text, note text)"
 
 
 def masks(shown: str) -> Estate:
-    """`orders` masked with that text, and `secret` with one that a LATIN1 has."""
+    """`orders` masked with that text, and `secret` with one that exists in LATIN1."""
     own = replace(MASK, id="secret", scope=On(SECRET), expression="constant 'Ärger'")
     told = facts(READS, replace(MASK, expression=f"constant '{shown}'"), own)
     return Estate(state_of(told, "postgresql"), Scope("m", "c"), Address("", "pg"))
@@ -33,7 +33,7 @@ def masks(shown: str) -> Estate:
 
 @contextmanager
 def empty(server: str, encoding: str) -> Iterator[str]:
-    """A database of that encoding; yields its address."""
+    """A database with that encoding; yields its address."""
     name = f"t_{secrets.token_hex(6)}"
     with administrator(server) as own:
         own.execute(
@@ -49,7 +49,7 @@ def empty(server: str, encoding: str) -> Iterator[str]:
 
 @contextmanager
 def database(server: str, encoding: str) -> Iterator[str]:
-    """One of that encoding, with two tables and `bo`; yields its address."""
+    """A database with that encoding, with two tables and `bo`; yields its address."""
     with administrator(server) as own:
         own.execute("CREATE ROLE bo LOGIN")
         try:
@@ -85,7 +85,7 @@ def test_what_an_encoding_does_not_have_is_left_out(postgres_url: str, encoding:
 
 
 def test_a_database_that_does_not_say_what_its_signs_are(postgres_url: str) -> None:
-    """What is not ASCII is nothing that a realm names, and stops nothing."""
+    """Names outside ASCII are never in the realm, and cause no error."""
     with database(postgres_url, "SQL_ASCII") as url:
         made = replace(masks("x"), address=Address(url, "pg"))
         with administrator(url) as own:
@@ -100,7 +100,7 @@ def test_a_database_that_does_not_say_what_its_signs_are(postgres_url: str) -> N
 
 
 def test_a_name_of_another_encoding_in_the_server(postgres_url: str) -> None:
-    """Names of roles are of all databases, and no database says how they are written."""
+    """Role names are shared by all databases, and their encoding is not stored."""
     with database(postgres_url, "UTF8") as url, empty(postgres_url, "LATIN1") as beside:
         made = replace(masks("x"), address=Address(url, "pg"))
         with administrator(beside) as own:

@@ -1,4 +1,4 @@
-"""What PostgreSQL gives beside grants on objects: it opens nothing of ours, and drift names it."""
+"""PostgreSQL's access besides object grants: it opens none of ours, and drift reports it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def facts(*statements: Statement) -> Facts:
 
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
-    """A database in which `bo` may read one of two tables, and `ana` nothing."""
+    """A database in which `bo` may read one of two tables, `ana` nothing."""
     with estate(postgres_url, facts(READS, HIDDEN)) as one:
         one.push()
         yield one
@@ -64,7 +64,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
 
 
 def role(made: Estate) -> str:
-    """The role by which `bo` reads."""
+    """The role by which `bo` may read."""
     ((name, _),) = made.held().roles.items()
     return name
 
@@ -216,13 +216,13 @@ def test_a_membership_with_other_options_is_made_anew(
 
 
 def amounts(made: Estate) -> list[int]:
-    """What `bo` sees of the orders."""
+    """The amounts of the orders that `bo` sees."""
     with made.as_user(BO) as connection:
         return [row[0] for row in connection.execute("SELECT amount FROM s.orders")]
 
 
 def filtered(made: Estate) -> Estate:
-    """The same, where `bo` may see some rows of the orders."""
+    """The same, with a filter on the orders for `bo`."""
     region = EntityRow(Entity("column", f"{ORDERS.name}.region"), ORDERS)
     whole = facts(READS, HIDDEN, FILTER)
     return made.with_facts(replace(whole, entities=[*whole.entities, region]))
@@ -231,7 +231,7 @@ def filtered(made: Estate) -> Estate:
 def test_a_column_that_is_dropped_takes_the_rows_along_that_a_filter_on_it_left(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """PostgreSQL drops the policies that name it, and row security stays."""
+    """PostgreSQL drops the policies that name it, and row security stays enabled."""
     some = filtered(made)
     some.push()
     assert amounts(some) == [1]
@@ -249,7 +249,7 @@ def test_a_column_that_is_dropped_takes_the_rows_along_that_a_filter_on_it_left(
 def test_row_security_that_was_there_stays(
     made: Estate, own: psycopg.Connection[Any], is_native: bool
 ) -> None:
-    """Without any policy it closes the table to whoever others granted it."""
+    """Without any policy it closes the table to all other grantees."""
     own.execute(f"GRANT CONNECT ON DATABASE {own.info.dbname} TO ana")
     own.execute("GRANT USAGE ON SCHEMA s TO ana; GRANT SELECT ON s.orders TO ana")
     if is_native:
@@ -266,7 +266,7 @@ def test_row_security_that_was_there_stays(
 
 
 def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[Any]) -> None:
-    """The one that let the role in had no condition."""
+    """The one that admitted the role had no condition."""
     some = filtered(made)
     some.push()
     before, policy = some.held(), sql.Identifier(f"{role(some)}_all")
@@ -286,7 +286,7 @@ def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[
 def test_the_account_that_pushes_is_told_nothing(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """It has the rights of the owners, and is a member of each role that it makes."""
+    """It has the owners' rights, and is a member of each role that it creates."""
     made.with_facts(facts()).push()
     mine = as_account(made, "bo")
     database = sql.Identifier(own.info.dbname)
@@ -303,7 +303,7 @@ def test_the_account_that_pushes_is_told_nothing(
 def test_what_the_realm_allows_and_a_push_leaves_out_is_not_adopted(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """It needs no statement; the plan says why it is left out."""
+    """It needs no statement; the plan reports why it is left out."""
     ending = made.with_facts(facts(replace(READS, valid_until=NOW + 5)))
     own.execute("GRANT SELECT ON s.orders TO bo; CREATE ROLE team; GRANT team TO ana, bo;"
                 " GRANT SELECT ON s.secret TO team")  # fmt: skip
@@ -320,7 +320,7 @@ def test_what_the_realm_allows_and_a_push_leaves_out_is_not_adopted(
 
 
 def as_account(made: Estate, name: str) -> Estate:
-    """The same target, told by another account."""
+    """The same target, pushed by another account."""
     url = sa.make_url(made.address.url).set(username=name, password=None)
     return replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
 
@@ -451,7 +451,7 @@ def test_a_denied_column_is_not_written_with_its_table(
     ways = {name: _writes(made, act.format(name)) for name in ("region", "iban", "note")}
     assert ways == {"region": True, "iban": False, "note": False}
     assert _writes(made, "DELETE FROM s.orders")
-    # The denial holds for a column that is made after the push.
+    # The denial also holds for a column that is added after the push.
     own.execute("ALTER TABLE s.orders DROP COLUMN iban")
     there.push()
     own.execute("ALTER TABLE s.orders ADD COLUMN iban text")

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in the middle of a push: the target keeps what it had, and says why."""
+"""Faults during a push: the target keeps its state, and the error states the cause."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SEED = 3
 
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
-    """A target that nobody pushed to yet, with filters and masks to come."""
+    """A target before its first push, with pending filters and masks."""
     with estate(postgres_url, limited(facts_of(SEED, SMALL), SEED)) as one:
         yield one
 
@@ -52,7 +52,7 @@ def planned(made: Estate) -> PushPlan:
 
 
 def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> None:
-    """The push ends with that error, and nothing is there of it."""
+    """The push ends with that error, and has no effect."""
     with pytest.raises(error, match=says), connected(made.address, timeout_s=1) as database:
         push.apply(database, plan)
     assert not made.held().roles
@@ -60,7 +60,7 @@ def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> 
 
 
 def limited_tables(plan: PushPlan) -> list[Path]:
-    """Tables that get row policies, in the order in which they do."""
+    """The tables that get row policies, in order."""
     return [step.policy.path for step in plan.steps if step.policy is not None]
 
 
@@ -75,7 +75,7 @@ def limited_tables(plan: PushPlan) -> list[Path]:
     ],
 )
 def test_an_address_that_cannot_be_read_is_not_repeated(url: str) -> None:
-    """There is a password in it, and errors are in answers of the API, in logs and with targets."""
+    """It contains a password, and errors appear in API responses, in logs and with targets."""
     with pytest.raises((BadInput, Unavailable)) as refused, connected(Address(url, "pg")):
         pass
     assert "geheim" not in str(refused.value)
@@ -84,7 +84,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated(url: str) -> None:
 
 
 def test_a_server_that_is_frozen(made: Estate) -> None:
-    """It is waited for as long as a statement may take, once."""
+    """The push waits once, for the statement timeout."""
     with (
         pytest.raises(Unavailable, match="no answer within 2 seconds"),
         connected(made.address, timeout_s=1, answer_s=1) as database,
@@ -165,7 +165,7 @@ def test_a_disk_that_is_full(made: Estate) -> None:
 
 
 def test_an_account_that_lacks_rights(made: Estate) -> None:
-    """It makes roles, and then does not own what it has to grant."""
+    """It can create roles, but does not own the objects to grant."""
     plan = planned(made)
     url = sa.make_url(made.address.url).set(username="lw-keeper", password=None)
     keeper = replace(made, address=Address(url.render_as_string(hide_password=False), "pg"))
@@ -206,7 +206,7 @@ def test_a_realm_whose_setting_is_off(made: Estate) -> None:
 
 
 def test_a_clock_that_is_set_back(made: Estate) -> None:
-    """A realm that was compiled for later says nothing of now."""
+    """A realm that was compiled for a later time is not valid now."""
     facts = limited(facts_of(SEED, SMALL), SEED)
     later = replace(
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
@@ -216,7 +216,7 @@ def test_a_clock_that_is_set_back(made: Estate) -> None:
 
 
 def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
-    """A masking view has the columns that were planned, until the next push."""
+    """A masking view has the planned columns, until the next push."""
     made.push()
     path, views = next((path, views) for path, views in sorted(made.views().items())
                        if made.objects()[path].type == "table")  # fmt: skip
@@ -241,7 +241,7 @@ def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
 
 
 def test_a_way_to_views_that_others_gave_does_not_count(made: Estate) -> None:
-    """The push takes it away, so it gives the role its own again."""
+    """The push revokes it, so it grants the role its own access again."""
     made.push()
     before = made.held()
     name = next(name for name, role in before.roles.items() if role.views)
@@ -255,7 +255,7 @@ def test_a_way_to_views_that_others_gave_does_not_count(made: Estate) -> None:
 
 
 def test_a_view_that_somebody_took_over_is_replaced(made: Estate) -> None:
-    """Without its comment it is not ours any more: it stays, and our role reads another one."""
+    """Without its comment it is no longer ours: it stays, and our role reads a new one."""
     made.push()
     before = made.held()
     ((view, *_), *_) = made.views().values()

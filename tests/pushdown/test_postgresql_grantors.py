@@ -1,4 +1,4 @@
-"""What others than the owner grant to roles of ours is named, and taken away, whoever they are."""
+"""Grants to our roles by others than the owner are reported and revoked, for all grantors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BY_ANA = (
     ("SELECT", "ON LARGE OBJECT 4711"),
     ("USAGE", "ON LANGUAGE lw_lang"),
 )
-"""What ana may hand on, and hands on to a role of ours."""
+"""What ana may grant, and grants to our role."""
 
 THERE = """
 CREATE SEQUENCE s.numbers; CREATE TYPE s.colour AS ENUM ('red'); SELECT lo_create(4711);
@@ -55,11 +55,11 @@ HANDED_ON = (
     "GRANT pg_read_all_data TO {role} WITH ADMIN OPTION; SET ROLE bo;"
     " GRANT pg_read_all_data TO ana",
 )
-"""What a member of a role of ours, or somebody who administers it, hands on."""
+"""Grants by a member of our role, or by its administrator."""
 
 
 def by_night(cases: Sequence[str | tuple[str, str]], *day: int) -> list[Any]:
-    """The cases, of which all but these are for the night."""
+    """The cases, all of them nightly except for these."""
     return [
         one
         if number in day
@@ -70,7 +70,7 @@ def by_night(cases: Sequence[str | tuple[str, str]], *day: int) -> list[Any]:
 
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
-    """A database in which `bo` may read one of two tables, and `ana` may hand on what she has."""
+    """A database in which `bo` may read one of two tables, and `ana` may grant her rights."""
     with estate(postgres_url, facts(READS, HIDDEN)) as one:
         with administrator(one.address.url) as own:
             own.execute(THERE)
@@ -86,7 +86,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture
 def kept(made: Estate, own: psycopg.Connection[Any]) -> Iterator[Estate]:
-    """The same target, of an account that is no superuser and has what `doctor` asks for."""
+    """The same target, of an account without superuser, with the rights of `doctor`."""
     push_all(made.with_facts(facts()))
     url = sa.make_url(made.address.url).set(username=KEEPER, password=None)
     text = url.render_as_string(hide_password=False)
@@ -115,7 +115,7 @@ def _database(own: psycopg.Connection[Any]) -> sql.Identifier:
 
 
 def push_all(made: Estate, last: Roles = NOTHING) -> push.PushPlan:
-    """Plans and applies as a session does that knows of the last push."""
+    """Plans and applies like a session that knows the last push."""
     target = replace(made.target, pushed=as_data(last))
     with connected(made.address) as database:
         database.lock()
@@ -133,7 +133,7 @@ def hand_on(own: psycopg.Connection[Any], made: Estate, privilege: str, on: str)
 
 
 def given_to_ana(own: psycopg.Connection[Any]) -> int:
-    """On how much she has something with the grant option."""
+    """The number of objects on which she has a right with the grant option."""
     ((count,),) = own.execute(
         "SELECT count(*) FROM (SELECT relacl FROM pg_class UNION ALL SELECT attacl FROM"
         " pg_attribute UNION ALL SELECT nspacl FROM pg_namespace UNION ALL SELECT datacl FROM"
@@ -149,7 +149,7 @@ def given_to_ana(own: psycopg.Connection[Any]) -> int:
 def test_what_ana_hands_on_is_named_and_taken_back(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """She keeps what she has, and nobody else's right stays because of it."""
+    """She keeps her rights, and no other right depends on it."""
     before = made.held()
     for number, (privilege, on) in enumerate(BY_ANA, 1):
         hand_on(own, made, privilege, on)
@@ -199,7 +199,7 @@ def test_the_whole_server_is_looked_at(made: Estate, own: psycopg.Connection[Any
 def test_what_was_given_by_an_owner_of_now_makes_the_role_anew(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """Whoever has the rights of the owner cannot revoke what they granted before."""
+    """An account with the owner's rights cannot revoke its own earlier grants."""
     before, name = made.held(), role(made)
     hand_on(own, made, "SELECT", "ON s.secret")
     own.execute("ALTER ROLE ana SUPERUSER")
@@ -270,7 +270,7 @@ def test_one_that_may_revokes_as_her(kept: Estate, own: psycopg.Connection[Any])
 def test_grants_of_others_that_stay_are_not_adopted(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """Such a REVOKE would leave them, or take away what hangs on them."""
+    """Such a REVOKE would leave them, or remove dependent ones."""
     own.execute("GRANT SELECT ON s.orders TO bo; GRANT USAGE ON SCHEMA s TO bo;"
                 " GRANT SELECT ON s.orders TO ana WITH GRANT OPTION; SET ROLE ana;"
                 " GRANT SELECT ON s.orders TO bo; RESET ROLE")  # fmt: skip
@@ -284,7 +284,7 @@ def test_grants_of_others_that_stay_are_not_adopted(
 def test_grants_of_an_account_unknown_to_the_realm_are_not_adopted(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """It is no group: it has by itself what its members have by it."""
+    """It is not a group: it has all rights of its members itself."""
     own.execute(
         "CREATE ROLE carl LOGIN; CREATE ROLE team; GRANT carl, team TO bo;"
         " GRANT SELECT ON s.orders TO carl, team"
@@ -326,7 +326,7 @@ NEEDS = (
         "SELECT lib.mine()",
     ),
 )
-"""What `bo` makes of a view, and how rows are had by it."""
+"""Changes of a view by `bo`, and how they reveal rows."""
 
 
 @pytest.mark.parametrize(("needs", "asks"), by_night(NEEDS, 0))
@@ -356,7 +356,7 @@ def test_a_view_that_others_need_stays_and_shows_nothing(
 
 
 def view_of_others(own: psycopg.Connection[Any], made: Estate) -> list[str]:
-    """The views in the schema of ours that are not ours any more."""
+    """The views in our schema that are no longer ours."""
     rows = own.execute(
         "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind = 'v'"
         " AND relnamespace = 'lw_pg_masked'::regnamespace AND obj_description(oid) IS NULL"
@@ -424,7 +424,7 @@ def test_the_way_to_views_is_of_ours(
 def test_default_privileges_that_come_meanwhile_open_no_view(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    """What is given on a view that a push makes is what it gives."""
+    """A view created by a push has only the push's grants."""
     masked = made.with_facts(facts(READS, HIDDEN, MASK))
     with connected(made.address) as database:
         plan = push.plan(database, masked.state, masked.target, NOW)

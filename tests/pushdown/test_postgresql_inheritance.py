@@ -1,4 +1,4 @@
-"""PostgreSQL asks about a parent alone: nobody reaches by it what is denied in a child."""
+"""PostgreSQL only checks the parent: it must not give access to what is denied in a child."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ USES = frozenset({"USE_CATALOG", "USE_SCHEMA"})
 ALLOWED = Statement("allowed", Effect.ALLOW, USES.union(RIGHTS), On(CATALOG), BOTH)
 DAY, NIGHT = (5, 17), range(1_000, 1_500, 25)
 INHERITING = 0.6
-"""So many tables inherit from another one."""
+"""This share of tables inherits from another one."""
 
 
 STATEMENTS = {
@@ -72,7 +72,7 @@ def facts(*statements: Statement, but: Entity | None = None) -> Facts:
 
 @pytest.fixture
 def made(postgres_url: str) -> Iterator[Estate]:
-    """A database in which `secret` inherits from `part`, and that from `orders`."""
+    """A database in which `secret` inherits from `part`, and `part` from `orders`."""
     with estate(postgres_url, facts()) as one:
         with administrator(one.address.url) as own:
             own.execute(INHERITS)
@@ -141,7 +141,7 @@ def test_a_parent_is_not_reached_by_whom_a_filter_or_mask_of_a_child_binds(
 
 
 def test_limits_of_both_limit_what_is_read_by_the_parent(made: Estate) -> None:
-    """A filter on the schema is one of the parent, and of each child; so is an equal mask."""
+    """A filter on the schema applies to the parent and to each child; so does an equal mask."""
     pushed(made, bound(Effect.FILTER, SCHEMA, "region = 'eu'"))
     with made.as_user(ANA) as own:
         read = own.execute("SELECT region FROM s.orders").fetchall()
@@ -191,7 +191,7 @@ def test_partitions_are_children(made: Estate) -> None:
 
 
 def check(server: str, seed: int, size: Size = SIZE) -> Counter[str]:
-    """What is reached by a parent is allowed in each child, as far as its limits leave it."""
+    """Access by a parent is allowed in each child, within the child's limits."""
     counts: Counter[str] = Counter()
     for facts in (facts_of(seed, size), limited(facts_of(seed, size), seed)):
         with estate(server, facts) as made, administrator(made.address.url) as own:
@@ -217,7 +217,7 @@ def check(server: str, seed: int, size: Size = SIZE) -> Counter[str]:
 def _inherit(
     own: psycopg.Connection[Any], tables: list[Path], rng: random.Random
 ) -> Iterator[tuple[Path, Path]]:
-    """Makes most tables children of one that comes before; each with its parent."""
+    """Makes most tables children of an earlier one; each with its parent."""
     for number, child in enumerate(tables[1:], start=1):
         if rng.random() < INHERITING:
             parent = rng.choice(tables[:number])
@@ -233,7 +233,7 @@ def _compare_limits(
     tables: Mapping[Path, Entity],
     pair: tuple[Path, Path],
 ) -> None:
-    """The filters and masks of the parent leave nothing that those of the child do not."""
+    """The parent's filters and masks leave nothing that the child's do not."""
     child, parent = (
         row_filters(made.lasting, Request(user, "", tables[at], NOW), "postgresql", COLUMN_TYPES)
         for at in pair

@@ -1,4 +1,4 @@
-"""Names that PostgreSQL would fold, cut or quote otherwise, and access that begins and ends."""
+"""Names that PostgreSQL would fold, truncate or quote differently, and limited periods."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAMES = (
     ),
     "n" * 80,
 )
-"""Names of tables and users; the last two are longer than names of PostgreSQL."""
+"""Names of tables and users; the last two are longer than PostgreSQL's limit."""
 
 LONG = NAMES[-2:]
 METALAKE = Entity("metalake", "m")
@@ -49,7 +49,7 @@ CATALOG = Entity("catalog", "m:c")
 
 
 def facts_of_names(names: Sequence[str] = NAMES) -> Facts:
-    """Each user reads the table of the own name, within a filter, with a mask, or all of it."""
+    """Each user may read the table of the same name, with a filter, with a mask, or completely."""
     schema = Entity("schema", "m:c.Sales %")
     tables = {name: Entity("table", f"{schema.name}.{name}") for name in names}
     users = {name: Principal(USER, name) for name in names}
@@ -98,7 +98,7 @@ def facts_of_names(names: Sequence[str] = NAMES) -> Facts:
 
 
 def test_names_are_exact(postgres_url: str) -> None:
-    """Whoever has a name that looks alike, or is cut to it, has nothing of another's."""
+    """A user with a similar or truncated name has none of another user's rights."""
     with estate(postgres_url, facts_of_names(), but=LONG) as made:
         wish, _ = made.push()
         compare(made, wish)

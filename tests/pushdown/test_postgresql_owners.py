@@ -1,4 +1,4 @@
-"""What others made that works with the rights of its owner: drift names who reaches what by it."""
+"""Objects of others with their owner's rights: drift reports the users who get access by them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MASK = replace(FILTER, id="mask", effect=Effect.MASK, expression="null")
 
 @pytest.fixture(scope="module")
 def made(postgres_url: str) -> Iterator[Estate]:
-    """`bo` may read the European rows of one of two tables, and `ana` nothing."""
+    """`bo` may read the European rows of one of two tables, `ana` nothing."""
     with estate(postgres_url, facts(READS, HIDDEN, FILTER)) as one:
         with administrator(one.address.url) as own:
             own.execute("CREATE SCHEMA lib; CREATE ROLE app; CREATE ROLE writer")
@@ -43,7 +43,7 @@ def made(postgres_url: str) -> Iterator[Estate]:
 
 @pytest.fixture
 def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
-    """A connection whose changes are kept until the end of the test."""
+    """A connection whose changes last until the end of the test."""
     with administrator(made.address.url) as connection:
         yield connection
         connection.execute("DROP SCHEMA lib CASCADE; CREATE SCHEMA lib")
@@ -52,7 +52,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
 
 
 def through(made: Estate) -> set[tuple[str, str, str, tuple[str, ...]]]:
-    """What is held by the rights of others: by whom, on what, how, and to whom it is denied."""
+    """Access by others' rights: the user, the object, the way, and those to whom it is denied."""
     target = replace(made.target, pushed=as_data(made.held()))
     with connected(made.address) as database:
         found = push.drift(database, made.state, target, NOW)

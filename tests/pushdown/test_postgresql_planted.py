@@ -1,4 +1,4 @@
-"""What somebody without rights over ours plants in a database stops no push, and opens nothing."""
+"""Objects that an unprivileged user creates in a database stop no push, and open nothing."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_schema_for_masking_views_that_others_made_is_not_ours(
 def test_a_type_that_a_condition_does_not_fit_stops_no_push(
     kept: Estate, own: psycopg.Connection[Any], statement: Statement
 ) -> None:
-    """Whoever owns a table says what types its columns have."""
+    """The owner of a table determines the types of its columns."""
     own.execute("CREATE TYPE s.area AS ENUM ('eu', 'us'); CREATE DOMAIN s.name AS json")
     limited = kept.with_facts(facts(READS, statement))
     for type in ("json", "xml", "point", "s.area", "s.name", "int[]", "tid"):

@@ -1,4 +1,4 @@
-"""What a plan shows is what is sent, word for word."""
+"""The script of a plan is what is sent, word for word."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.pushdown.relay import relay, said_to_postgresql
 
 SEED = 3
 READING = ("SELECT", "SHOW", "WITH", "BEGIN", "COMMIT", "SET SESSION", "SET NAMES", "SET AUTO")
-"""How statements begin that change nothing in a target."""
+"""The beginnings of statements that change nothing in a target."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def estate_of(server: str, engine: str) -> Iterator[TargetEstate]:
 
 @pytest.fixture(params=["postgresql", "mariadb", pytest.param("mysql", marks=pytest.mark.nightly)])
 def made(request: pytest.FixtureRequest) -> Iterator[TargetEstate]:
-    """A database to which nothing was pushed."""
+    """A database before any push."""
     fixture = {"postgresql": "postgres_url", "mariadb": "mariadb_url", "mysql": "mysql_url"}
     server = request.getfixturevalue(fixture[request.param])
     with estate_of(server, request.param) as one:
@@ -58,7 +58,7 @@ def made(request: pytest.FixtureRequest) -> Iterator[TargetEstate]:
 
 @contextmanager
 def listening(made: TargetEstate) -> Iterator[tuple[TargetEstate, Callable[[], list[str]]]]:
-    """The target, and what is said to it: as it is sent, or as the server writes it down."""
+    """The target, and the statements sent to it: as sent, or from the server's log."""
     if made.kind == "postgresql":
         with relay(made.address.url) as tap:
             own = tapped(made, tap.port)
@@ -75,14 +75,14 @@ def listening(made: TargetEstate) -> Iterator[tuple[TargetEstate, Callable[[], l
 
 
 def logged(admin: mariadb_estate.Connection) -> list[str]:
-    """What others than the administrator said."""
+    """The statements of all accounts except the administrator."""
     query = "SELECT argument FROM mysql.general_log WHERE command_type = 'Query'"
     rows = mariadb_estate.execute(admin, f"{query} AND thread_id <> CONNECTION_ID()")
     return [text.decode() if isinstance(text, bytes) else text for (text,) in rows]
 
 
 def tapped(made: TargetEstate, port: int) -> TargetEstate:
-    """The same target by that port, where nothing is encrypted."""
+    """The same target through that port, without encryption."""
     at = sa.make_url(made.address.url).set(host="127.0.0.1", port=port)
     at = at.set(query={"sslmode": "disable", "gssencmode": "disable"})
     address = Address(at.render_as_string(hide_password=False), made.address.target)
@@ -93,7 +93,7 @@ Makes = Callable[[push.Database, PushTarget], PushPlan]
 
 
 def sent(made: TargetEstate, target: PushTarget, make: Makes) -> tuple[PushPlan, list[str]]:
-    """A plan that somebody looked at, and what was sent when it was applied later."""
+    """A reviewed plan, and the statements sent when it was applied later."""
     with made.connected() as database:
         database.claim(known(target.pushed))
         shown = make(database, target)
@@ -131,7 +131,7 @@ def test_what_a_plan_shows_is_sent_word_for_word(made: TargetEstate) -> None:
 
 
 def test_a_plan_whose_statements_are_others_now_is_another_one(made: TargetEstate) -> None:
-    """So is what is sent, where it depends on more than what ours hold."""
+    """The sent statements differ, too, if they depend on more than our objects."""
     with made.connected() as database:
         agreed = push.plan(database, made.state, made.target, NOW)
         less = replace(agreed, statements=agreed.statements[1:])
@@ -143,14 +143,14 @@ def test_a_plan_whose_statements_are_others_now_is_another_one(made: TargetEstat
 
 
 def requests_of(ranger: Ranger, done: Callable[[], object]) -> list[tuple[str, Any]]:
-    """What changes something, of the requests that are sent meanwhile."""
+    """The requests sent meanwhile that change something."""
     before = len(ranger.sent)
     done()
     return ranger.sent[before:]
 
 
 def written(ranger: Ranger, script: list[dict[str, Any]]) -> list[tuple[str, Any]]:
-    """The script with the numbers that Ranger gave what it made, in place of its names."""
+    """The script with the numbers that Ranger assigned instead of names."""
 
     def in_path(text: str) -> str:
         return re.sub(r"{id of ([^{}]*)}", lambda one: str(ranger.numbers[one[1]]), text)

@@ -1,4 +1,4 @@
-"""Two stores with a target of one name in one server: what is one's own stays with each."""
+"""Two stores with a target of the same name in one server: each keeps its own objects."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def of_store(made: E, store: str, other: Facts | None = None) -> E:
 
 
 def held(made: TargetEstate, last: Roles) -> Roles:
-    """What is held of a store that knows of its last push."""
+    """The roles held by a store that knows its last push."""
     with made.connected() as database:
         database.claim(known(as_data(last)))
         return database.held()
 
 
 def of_users(roles: Roles) -> Mapping[str, int]:
-    """In how many roles each user is."""
+    """The number of roles of each user."""
     members = [name for role in roles.roles.values() for name in role.members]
     return {name: members.count(name) for name in sorted(members)}
 
@@ -110,7 +110,7 @@ def test_a_user_of_mariadb_has_roles_of_one_store(mariadb_url: str) -> None:
 
 @pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
 def test_masking_views_are_each_stores_own(request: pytest.FixtureRequest, server: str) -> None:
-    """Those of the second one have a schema of their own, and keep it."""
+    """Those of the second store have their own schema, and keep it."""
     url = request.getfixturevalue(server)
     kind = postgresql if server == "postgres_url" else _mariadb
     with kind(url) as made:
@@ -162,7 +162,7 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own(postgres_url: str) 
         masked.push()
         old = made.held()
         one, other = of_store(masked, ONE), of_store(masked, OTHER)
-        assert not held(one, Roles()).roles  # nothing says that it is
+        assert not held(one, Roles()).roles  # nothing marks it
         assert held(one, old) == old
         other.with_facts(facts()).push()
         assert held(one, old) == old

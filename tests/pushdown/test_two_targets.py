@@ -1,4 +1,4 @@
-"""Two targets in one PostgreSQL: neither undoes what the other one has come to since it looked."""
+"""Two targets in one PostgreSQL: neither undoes the other's later changes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_row_security_is_off_when_nobody_needs_it(
 
 
 def test_whose_the_schema_of_views_is_is_known_under_the_lock(made: Estate) -> None:
-    """Another store made it after this one connected."""
+    """Another store created it after this one connected."""
     masked = made.with_facts(facts(READS, HIDDEN, MASK))
     one, other = of_store(masked, ONE), of_store(masked, OTHER)
     with connected(one.address) as database:

@@ -1,4 +1,4 @@
-"""What a target should hold, without one."""
+"""The wanted state of a target, without a target."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_is_refused_and_the_realm_does_not_have_is_nothing() -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_denied_column_narrows_its_table_whether_or_not_it_is_there(there: bool) -> None:
-    """It could be made before the next push."""
+    """It could be added before the next push."""
     columns: Mapping[Path, Mapping[str, str]] = {
         **TABLES,
         ("s", "orders"): {"iban": "text"} if there else {"region": "text"},
@@ -58,7 +58,7 @@ def test_a_child_that_the_realm_has_as_something_else_is_not_reached() -> None:
 
 
 def test_a_deny_on_a_column_that_the_realm_does_not_store_narrows_the_table() -> None:
-    """A grant on the table would be one on the column, too."""
+    """A grant on the table would include the column."""
     columns: Mapping[Path, Mapping[str, str]] = {
         **TABLES,
         ("s", "orders"): {"iban": "text", "mail": "text"},
@@ -73,7 +73,7 @@ def test_a_deny_on_a_column_that_the_realm_does_not_store_narrows_the_table() ->
 
 @pytest.mark.parametrize("name", ["IBAN", "Iban.country"])
 def test_a_column_is_not_granted_that_is_denied_by_another_name(name: str) -> None:
-    """MariaDB takes both for one, as engines above PostgreSQL do."""
+    """MariaDB does not distinguish the names, like engines on top of PostgreSQL."""
     other = Entity("column", f"{ORDERS.name}.{name}")
     for right, act in (("UPDATE_ROWS", "UPDATE"), ("SELECT_COLUMN", "SELECT")):
         made = told(THERE, denied(right, other))

@@ -1,4 +1,4 @@
-"""A backup taken under load decides as the store did at its revision (F-11)."""
+"""A backup taken under load gives the store's decisions at its revision (F-11)."""
 
 from __future__ import annotations
 

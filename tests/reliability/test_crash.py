@@ -1,4 +1,4 @@
-"""Killed at any moment, a writer leaves whole acts, and all of those it was answered (F-01)."""
+"""A writer killed at any time leaves complete acts, including all confirmed ones (F-01)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def test_what_was_answered_is_there_and_nothing_is_torn(url: str, kills: int) ->
 
 @pytest.mark.slow
 def test_without_the_transaction_torn_acts_are_found(url: str) -> None:
-    # About every second kill falls between the two writes of an act: as many as it takes.
+    # About every second kill falls between the two writes of an act: repeats until one does.
     seen = trials(url, MANY, random.Random(1), torn=True)
     assert any(trial.faults for trial in seen)

@@ -1,4 +1,4 @@
-"""Fifty clients at once, writing and reading on two planes: all are served, nothing is lost."""
+"""Fifty clients write and read concurrently on two planes: all are served, nothing is lost."""
 
 from __future__ import annotations
 

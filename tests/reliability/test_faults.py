@@ -1,4 +1,4 @@
-"""What is broken off leaves nothing; what is not loaded allows nothing; what is big is whole."""
+"""Interrupted writes leave nothing; a missing state allows nothing; large writes are complete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.service.test_state import same
 
 
 class Cancelled(BaseException):
-    """What ends a request from outside."""
+    """An external cancellation of a request."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def opened(store: SqlStore) -> DecisionService:
 
 
 def steps() -> list[Callable[[WriteTransaction], object]]:
-    """What a write of several parts does, one after the other."""
+    """The parts of a composite write, in order."""
     return [
         lambda transaction: create(transaction, table("new")),
         lambda transaction: grants.grant_privileges(transaction, REALM, ANA, {table("new"): READ}),
@@ -97,7 +97,7 @@ def test_a_write_that_is_broken_off_anywhere_leaves_nothing(
 
 
 class Failing:
-    """A store whose transaction breaks off at one of its own steps."""
+    """A store whose transaction fails at one of its own steps."""
 
     def __init__(self, store: SqlStore, step: str) -> None:
         self._store = store
@@ -135,7 +135,7 @@ def test_a_transaction_that_is_broken_off_at_any_step_of_its_own_leaves_nothing(
 
 
 class Away:
-    """A store that cannot be reached."""
+    """An unreachable store."""
 
     def __getattr__(self, name: str) -> Any:
         raise Unavailable("the store does not answer: connection refused")
@@ -164,7 +164,7 @@ def test_a_plane_that_was_never_opened_catches_up_before_it_answers(store: SqlSt
 
 @pytest.fixture(params=[40_000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def many(request: pytest.FixtureRequest) -> int:
-    """More rows than a statement, a page or a batch of any store takes."""
+    """More rows than a statement, a page or a batch of any store."""
     number: int = request.param
     return number
 

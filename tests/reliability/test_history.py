@@ -1,4 +1,4 @@
-"""The checker: what one after the other could have been passes, anything else is found."""
+"""The checker: linearizable histories pass, all others are detected."""
 
 from __future__ import annotations
 

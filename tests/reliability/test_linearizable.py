@@ -1,4 +1,4 @@
-"""Grants, revocations and checks take place in one order, whichever process is asked (F-04)."""
+"""Grants, revocations and checks have one order, across all processes (F-04)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.reliability.linearizable import Plan, history, sites_on
 
 PLAN = Plan(clients=8, keys=4, operations=100)
 ONE_WRITES = Plan(clients=4, keys=8, operations=50, writing=1)
-"""The other site learns of a write only if it asks."""
+"""The other site sees a write only if it queries."""
 
 
 @pytest.mark.parametrize("histories", [1, pytest.param(8, marks=pytest.mark.nightly)])

@@ -1,4 +1,4 @@
-"""Killed in the middle of a change of schema, a store has one schema and every row (F-10)."""
+"""Killed during a schema migration, a store has one schema and every row (F-10)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_change_of_schema_that_is_killed_loses_nothing(url: str) -> None:
 
 @pytest.mark.slow
 def test_without_the_transaction_half_a_schema_is_found(url: str) -> None:
-    # As many kills as it takes: one of them falls between two steps.
+    # Repeats until one of the kills falls between two steps.
     assert any(trials(url, 2_000, 10 * KILLS, random.Random(1), torn=True))
 
 

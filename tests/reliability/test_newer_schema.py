@@ -1,4 +1,4 @@
-"""A release that meets a store of a newer one leaves it alone and says so (F-10)."""
+"""A release refuses a store with a newer schema and does not change it (F-10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHY = "requires a release with schema `9999`"
 
 @pytest.fixture
 def newer(tmp_path: Path) -> str:
-    """The URL of a store whose schema this release does not know."""
+    """The URL of a store with a schema that is unknown to this release."""
     url = sqlite_url(tmp_path)
     with open_store(url) as store, store.engine.begin() as connection:
         connection.exec_driver_sql("update alembic_version set version_num = '9999'")

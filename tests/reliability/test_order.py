@@ -1,4 +1,4 @@
-"""The order of writes is one for all: what one process has shown, no other misses afterwards."""
+"""All processes see one order of writes: what one has shown, no other misses afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.service.test_state import same
 
 
 class Between:
-    """A store where something happens right after a write that locks late has begun."""
+    """A store in which a function runs right after a late-locking write has begun."""
 
     def __init__(self, store: SqlStore, happens: Callable[[], object]) -> None:
         self._store = store
@@ -61,17 +61,15 @@ def test_what_a_writer_left_that_died_before_it_raised_the_word_is_shown_by_all_
     build(one)
     add_tables(one, table(0))
     assert not check(other, table(0))
-    put(opened(store), table(0), allowed=True)  # a writer without the word: as one that died
+    put(opened(store), table(0), allowed=True)  # a writer without notification, like one that died
     with pytest.raises(ZeroDivisionError):
-        one.write(
-            SYSTEM, lambda transaction: 1 // 0
-        )  # brings `one` up to date, and changes nothing
+        one.write(SYSTEM, lambda transaction: 1 // 0)  # updates `one`, and changes nothing
     assert check(one, table(0))
     assert check(other, table(0))
 
 
 def test_a_write_that_locks_late_takes_in_what_others_wrote_meanwhile(store: SqlStore) -> None:
-    """On PostgreSQL it reads more and more as it goes on; no state may be made of that."""
+    """On PostgreSQL it reads newer rows as it proceeds; these must not become a state."""
     service = opened(store)
     build(service)
     importing, other = opened(store), opened(store)

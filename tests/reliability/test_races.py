@@ -1,4 +1,4 @@
-"""Many do what only one may: one wins, and what must stay true stays true (F-05)."""
+"""Many callers attempt what only one may do: one wins, and invariants hold (F-05)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def store(url: str) -> Iterator[SqlStore]:
 
 @pytest.fixture
 def services(store: SqlStore) -> list[DecisionService]:
-    """Four planes on one store, each as a process of its own would have it."""
+    """Four planes on one store, each like in a separate process."""
     found = [DecisionService(store) for _ in range(4)]
     for service in found:
         service.open()
@@ -58,13 +58,13 @@ def services(store: SqlStore) -> list[DecisionService]:
 
 @pytest.fixture(params=[1, pytest.param(5, marks=pytest.mark.nightly)])
 def rounds(request: pytest.FixtureRequest) -> int:
-    """How often a race takes place."""
+    """The number of repetitions of a race."""
     number: int = request.param
     return number
 
 
 def at_once(tasks: list[Callable[[], object]]) -> list[object]:
-    """What each task came to, all begun together; an error of ours is what it came to."""
+    """The results of the tasks, all started together; a result may be one of our errors."""
     together = threading.Barrier(len(tasks))
 
     def run(task: Callable[[], object]) -> object:
@@ -175,7 +175,7 @@ def test_the_last_administrator_stays_however_many_try(services: list[DecisionSe
 def test_who_was_revoked_uses_the_right_no_more(
     services: list[DecisionService], rounds: int
 ) -> None:
-    """A write is decided under the lock, so after the revocation it is refused."""
+    """A write is authorized under the lock, so after the revocation it is denied."""
 
     def use(transaction: WriteTransaction, number: int) -> bool:
         realm = transaction.realm(REALM)
@@ -209,7 +209,7 @@ def test_who_was_revoked_uses_the_right_no_more(
                 row.body for row in reading.audit() if f'"{key.type}:{key.name}"' in row.body
             ]
         allowed = ['"outcome":"allow"' in body for body in outcomes]
-        assert allowed == sorted(allowed, reverse=True)  # never used again once refused
+        assert allowed == sorted(allowed, reverse=True)  # never used again after a denial
 
 
 def test_a_grant_that_races_with_a_rename_follows_it_or_is_refused(

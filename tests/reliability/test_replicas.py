@@ -1,4 +1,4 @@
-"""Two processes on one store: what one answered the other knows, with a token or without."""
+"""Two processes on one store: each reflects the other's confirmed writes, with and without token."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sites(url: str) -> Iterator[list[Site]]:
 
 
 def write_content(service: DecisionService, text: str) -> int:
-    """New content of the file; the revision, which its readers keep as their token."""
+    """Writes new content of the file; returns the revision, which its readers keep as token."""
     service.write(SYSTEM, lambda d: d.change(REALM, DocumentChanged(FILE, {"text": text})))
     return service.state.revision
 
@@ -52,9 +52,9 @@ def check_aged(
 
 
 def polled(service: DecisionService, begun: str, ended: str) -> list[tuple[float, bool]]:
-    """When each check was asked, one each millisecond, and the answer, until a file is there.
+    """The time of each check, one per millisecond, and its answer, until a file exists.
 
-    The file `begun` is there after the first; the last is asked after the file `ended` is there.
+    The file `begun` is created after the first; the last check follows the creation of `ended`.
     """
     seen: list[tuple[float, bool]] = []
     is_last = False
@@ -68,7 +68,7 @@ def polled(service: DecisionService, begun: str, ended: str) -> list[tuple[float
 
 
 def test_what_one_process_answered_the_other_shows_at_once(sites: list[Site]) -> None:
-    """F-06, without a token: not one check that began after the answer is stale."""
+    """F-06, without a token: no check that began after the response is stale."""
     here, there = sites
     stale = 0
     for number in range(ROUNDS):
@@ -98,7 +98,7 @@ def test_a_check_that_is_asked_all_the_time_changes_no_later_than_the_answer(
 
 def test_a_process_that_never_asks_for_news_is_found_stale(url: str) -> None:
     with sites_on(url, 1) as (here,), Site(url, Stale) as there:
-        assert there.call(check, FILE) is False  # so it is there, and has loaded everything
+        assert there.call(check, FILE) is False  # it is ready, and has loaded everything
         here.call(add_tables, FILE)
         here.call(put, FILE, allowed=True)
         assert there.call(check, FILE) is False
@@ -107,7 +107,7 @@ def test_a_process_that_never_asks_for_news_is_found_stale(url: str) -> None:
 def test_nobody_reads_with_an_old_right_what_was_written_after_the_right_ended(
     sites: list[Site],
 ) -> None:
-    """T-21: the right is revoked, then the file gets content; its token protects it."""
+    """T-21: the right is revoked, then the file gets content; the reader's token protects it."""
     here, there = sites
     for number in range(ROUNDS // 4):
         token = here.call(put, FILE, allowed=True)

@@ -1,4 +1,4 @@
-"""PostgreSQL goes and comes back: nothing wrong is allowed, nothing answered is lost (F-02)."""
+"""PostgreSQL is restarted: nothing is wrongly allowed, no confirmed write is lost (F-02)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.reliability.restarting import (
 )
 from tests.servers import NoServer
 
-# A connection that died takes its cursors with it, of which the driver warns.
+# A dead connection invalidates its cursors, and the driver warns about that.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 MODES = ("fast", "immediate")
@@ -45,7 +45,7 @@ def test_a_restart_is_answered_by_unavailable_and_by_nothing_else(
     url = server.database()
     seen = under_load(server, url, modes, seed=1)
     assert faults(url, seen) == []
-    # After each restart the clients went on: it would have waited for them otherwise.
+    # The clients continued after each restart: it would have waited for them otherwise.
     assert len(seen.accepted) == len(modes)
     assert set(seen.refused) >= {0, 1}
     assert min(seen.answered_writes().values()) >= WRITES_BETWEEN * (len(modes) + 1)

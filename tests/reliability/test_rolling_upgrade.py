@@ -1,4 +1,4 @@
-"""Servers of two releases on one PostgreSQL database, while one replaces the other."""
+"""Servers of two releases on one PostgreSQL database, during a rolling upgrade."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wait_logged(server: Served, text: str) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.nightly  # five servers are started
+@pytest.mark.nightly  # starts five servers
 @pytest.mark.postgres
 def test_neighbours_serve_side_by_side_while_the_newer_only_adds(
     database: str, tmp_path: Path
@@ -56,7 +56,7 @@ def test_neighbours_serve_side_by_side_while_the_newer_only_adds(
             assert sees_lake(old, "second")
             assert sees_lake(new, "third")
             assert old.stop() == 0
-            with server(tmp_path / "c", database=database) as again:  # one that crashed comes back
+            with server(tmp_path / "c", database=database) as again:  # restarts a crashed one
                 assert sees_lake(again, "second")
                 assert create_lake(again, "fourth") == 200
             assert sees_lake(new, "fourth")
@@ -108,7 +108,7 @@ def test_a_release_that_is_shut_out_answers_nothing_more_and_says_why(
 
 @pytest.fixture
 def before(tmp_path: Path) -> dict[str, str]:
-    """The environment of the last release that did not have the newest schema, out of git."""
+    """The environment of the last release without the newest schema, from git."""
     (step,) = Path(versions.__path__[0]).glob(f"m{compatibility.newest()}_*.py")
     added = _git("log", "--diff-filter=A", "--format=%H", "--", str(step)).decode().split()
     if not added:
@@ -139,7 +139,7 @@ def test_the_code_of_the_schema_before_serves_beside_this_one(
             assert sees_lake(new, "third")
             assert old.stop() == 0
         with server(tmp_path / "c", database=database, environment=before, ready=False) as late:
-            # Schema 0013 cannot be told that it may use a newer one.
+            # Schema 0013 cannot be marked as compatible with a newer one.
             if compatibility.newest() == compatibility.FIRST:
                 wait_logged(late, "which a newer release wrote")
             else:

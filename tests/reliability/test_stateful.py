@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order, store and planes say what a small model says (T-04)."""
+"""For any sequence of operations, store and planes agree with a small model (T-04)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Lake(RuleBasedStateMachine):
         )
         self.parents = {LAKE: None, CATALOG: LAKE}
 
-    # What may be done
+    # Actions
 
     numbers = st.integers(0, 1)
     entities = st.sampled_from([*SCHEMAS, *TABLES])
@@ -178,7 +178,7 @@ class Lake(RuleBasedStateMachine):
     def restart(self, number: int) -> None:
         self.services[number] = self._service()
 
-    # What must be true
+    # Invariants
 
     @invariant()
     def says_what_the_model_says(self) -> None:

@@ -1,4 +1,4 @@
-"""The files of the sample estate: their form, and that the three systems fit together."""
+"""The files of the sample estate: their format, and the consistency of the three systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planted mistakes are there: each does what the sample's README says."""
+"""The planted mistakes exist, and behave as described in the sample's README."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def coded(of: Realm) -> Coded:
 
 
 def holders(of: Realm, role: str) -> set[str]:
-    """Whoever acts as a role, itself not."""
+    """The principals that act as a role, except the role itself."""
     memberships = coded(of).memberships
     ids = memberships.acting_as(memberships.ids[of.loaded.system.principal(f"role:{role}")])
     return {memberships.principals[id].name for id in ids} - {role}
@@ -117,7 +117,7 @@ def test_not_people_covers_what_is_in_no_domain(datahub: Realm) -> None:
 def test_custodians_edit_matches_no_owner(datahub: Realm) -> None:
     assert not may(datahub, "pia", "entity.update", dataset("lake.sales.orders"))
     owners = datahub.statements["urn:li:dataHubPolicy:custodians-edit"].owners
-    # A statement without any owner type has no clause about owners.
+    # A statement without owner types has no clause about owners.
     assert owners is None or owners.types == frozenset()
 
 

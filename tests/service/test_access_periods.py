@@ -1,4 +1,4 @@
-"""Who could do something, from when to when: by revisions, and by what only time changes."""
+"""The periods of users' permissions: by revisions, and by changes over time alone."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ ORDERS = CDAP.entity("dataset:sales.orders")
 
 
 class Told:
-    """A realm whose changes are made at the moments 100, 200, 300 …, each a revision."""
+    """A realm with changes at the times 100, 200, 300 …, each in its own revision."""
 
     def __init__(self, service: DecisionService) -> None:
         self.service = service
         self.now = 0.0
 
     def change(self, *effects: Any) -> int:
-        """The revision of the change."""
+        """Makes a change; returns its revision."""
         self.now += 100.0
         self.write(lambda transaction: transaction.change(SALES, *effects))
         return self.service.state.revision
 
     def write(self, act: Callable[[WriteTransaction], object]) -> None:
-        """Writes, and says in the audit trail when it was done."""
+        """Writes, and records the time in the audit trail."""
 
         def acted(transaction: WriteTransaction) -> None:
             act(transaction)

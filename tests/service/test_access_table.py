@@ -1,4 +1,4 @@
-"""Who reaches an asset, as a table: rows hold everybody, and count what the people are told of."""
+"""Access to an asset, as a table: rows include everybody, and counts only visible people."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def people(of: State, question: AssetQuestion, row: str | None = None) -> dict[s
 
 
 def groups_of(rows: Mapping[str, Facts]) -> dict[str, set[str]]:
-    """By person, the groups as which somebody acts in any of the realms; by the oracle."""
+    """By person, the groups as which the person acts in any of the realms; by the oracle."""
     found: dict[str, set[str]] = {}
     for realm, facts in rows.items():
         system = load_system(MODELS[realm])

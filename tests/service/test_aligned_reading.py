@@ -1,4 +1,4 @@
-"""The store and the state that decides are read at one revision, or not at all."""
+"""The store and the deciding state are read at the same revision, or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lakewarden.service.aligned_reading import aligned_reading, reading_of
 
 
 class Store:
-    """A store whose revision is the next of a list at each look, and the states of it."""
+    """A store whose revision is the next of a list at each read, and the states of it."""
 
     def __init__(self, *revisions: int) -> None:
         self.revisions = [*revisions]

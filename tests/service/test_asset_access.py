@@ -1,4 +1,4 @@
-"""Who reaches an asset: the union of what the realms answer one by one, and nothing hidden."""
+"""Access to an asset: the union of the realms' single answers, without gaps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Open = dict[str, set[AssetPath]]
 def brute_force(
     rows: Mapping[str, Facts], links: Sequence[Link], start: Asset, realms: Iterable[str]
 ) -> tuple[set[Asset], Open]:
-    """All that the asset is, and by person all open paths; one oracle for each realm."""
+    """All identities of the asset, and all open paths by person; one oracle for each realm."""
     visible = set(realms)
     same = {start}
     usable = [one for one in links if {end.realm for end in one} <= visible]

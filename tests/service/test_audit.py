@@ -1,4 +1,4 @@
-"""The audit trail: whatever is done to its rows afterwards is found, and where."""
+"""The audit trail: any later change of its rows is detected and located."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The audit trail against somebody who can write the database, and knows how rows are chained.
+"""The audit trail against an attacker who can write the database, and knows the hash chain.
 
-Each attack is made with everything such a one has: rows, counter, digests, and keys of its own.
+Each attack uses everything that an attacker has: rows, counter, digests, and own keys.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Rows = list[AuditRow]
 
 
 def chained(events: Sequence[AuditEvent], seals: Seals = OURS, after: Rows | None = None) -> Rows:
-    """The events behind other rows, one write each."""
+    """The events after other rows, in one write each."""
     rows = list(after or ())
     for event in events:
         head = Head(rows[-1].seq, rows[-1].digest) if rows else Head()
@@ -60,7 +60,7 @@ TRUE = chained(EVENTS)
 
 
 def lied(at: int) -> list[AuditEvent]:
-    """The events, of which one names somebody else."""
+    """The events, one of them with another actor."""
     events = list(EVENTS)
     events[at] = AuditEvent(float(at), "eve", "table.load", "t", "allow", "allowed")
     return events
@@ -76,7 +76,7 @@ def test_a_sealed_trail_is_whole_and_says_what_it_cannot_exclude() -> None:
 
 @pytest.mark.parametrize("at", range(8))
 def test_a_row_written_anew_with_all_that_follow_is_found_by_its_seal(at: int) -> None:
-    """What the chain alone calls whole."""
+    """The chain alone would accept it."""
     kept = [row.seal for row in TRUE]
     for seals in (None, *kept[at : at + 1]):
         rows = chained(lied(at), UNSEALED)
@@ -140,7 +140,7 @@ def test_a_key_is_changed_and_the_old_one_taken_away() -> None:
         assert look(rows, seals).fault is None
     assert any("rows 1 to 4 have no seal" in doubt for doubt in look(rows, new).doubts)
     assert not any("rows 1 to 4" in doubt for doubt in look(rows, both).doubts)
-    # What the new key sealed vouches for the rows before it, whose key is gone.
+    # Rows sealed with the new key vouch for earlier rows, whose key is gone.
     lie = chained(lied(1), UNSEALED)
     lie = [row._replace(seal=old.seal) for row, old in zip(lie, rows, strict=True)]
     assert look(lie, new).fault is not None

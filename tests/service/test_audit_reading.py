@@ -1,4 +1,4 @@
-"""The audit trail as its readers see it."""
+"""The audit trail, as its readers see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is given up stops at its next step; what is shielded is finished."""
+"""Cancelled work stops at its next step; shielded work is completed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_work_stops_at_its_next_step() -> None:
     with working(cancellation), pytest.raises(Cancelled):
         work()
     assert len(done) == 2_000
-    check()  # it was the work that was given up
+    check()  # the other work was cancelled
 
 
 def test_what_is_shielded_is_finished_and_not_begun_when_it_is_too_late() -> None:

@@ -1,4 +1,4 @@
-"""What an engine may mean by the name of a column."""
+"""The columns that an engine may mean by a name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def field(path: str) -> str:
 
 
 def read(stated: Mapping[str, Any], *columns: str, stored: Sequence[str] = ()) -> LimitedRead:
-    """How a dataset of DataHub is read that has these columns."""
+    """The restricted read of a DataHub dataset with these columns."""
     system = load_system("datahub")
     dataset = Entity("dataset", DATASET)
     fields = [Entity("schemaField", field(path)) for path in stored]

@@ -1,4 +1,4 @@
-"""The guard of lakewarden itself: whose rights count, and what a no tells."""
+"""Authorization in lakewarden itself: effective permissions, and what a denial reveals."""
 
 from __future__ import annotations
 

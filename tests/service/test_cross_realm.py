@@ -1,4 +1,4 @@
-"""Questions to several realms: which are asked, which are silent, and what they say together."""
+"""Questions about several realms: the queried realms, the silent ones, and the joint answer."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
         )
         assert isinstance(why, CrossRealmAnswers)
         allowed = {one.unit.realm for one in why.each if one.result.explanation.decision.allow}
-        # Beside those who are stored there, a realm may admit whoever comes.
+        # Besides stored users, a realm may admit any user.
         assert allowed >= set(together[name])
 
 

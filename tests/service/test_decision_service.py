@@ -1,4 +1,4 @@
-"""Writes are seen at once and everywhere, whole or not at all, in one order."""
+"""Writes are visible at once and everywhere, completely or not at all, in one order."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_long_import_that_locks_late_is_seen_when_it_is_done(store: SqlStore) 
 
 def test_a_restored_older_database_is_loaded_anew(store: SqlStore) -> None:
     service = with_a_table(store)
-    service._state = replace(service.state, revision=9)  # as if the database had been put back
+    service._state = replace(service.state, revision=9)  # as if a backup had been restored
     assert service.catch_up().revision == 1
     assert may_load(service)
 

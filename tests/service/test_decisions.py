@@ -1,4 +1,4 @@
-"""Denials that engines showed, found again by whom they concern."""
+"""Denials in engines, found again by the users concerned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DENIED = DeniedDecision(LAKE, "user:ana", "table.load", TABLE, ("guests",))
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """An engine denied `ana`, whom it called one of the group `guests`, a table."""
+    """An engine was denied a table for `ana`, whom it reported as a member of `guests`."""
     with opened(tmp_path) as service:
         furnish(service)
         given = {"privileges": ["USE_CATALOG"], "to": ["group:guests"], "on": "catalog:lk:c"}

@@ -1,4 +1,4 @@
-"""What a system ships, and what of it may be deleted."""
+"""The default statements of a system, and which of them may be deleted."""
 
 from __future__ import annotations
 

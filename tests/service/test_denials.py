@@ -1,4 +1,4 @@
-"""Denied reads: one row a minute of each kind, which says how many it stands for."""
+"""Denied reads: one row per minute and kind, with the number of denials."""
 
 from __future__ import annotations
 

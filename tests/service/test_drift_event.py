@@ -1,4 +1,4 @@
-"""Events of drift: once for each change, again where nobody took one, and none for what stays."""
+"""Drift events: once per change, retried if not accepted, and none for unchanged drift."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TARGET = PushTarget("pg", "lake", "postgresql", "m", "c")
 
 
 class Stored:
-    """A store of the documents that remember events."""
+    """A store of the documents that record events."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.documents: dict[Any, Mapping[str, Any]] = {}
@@ -47,7 +47,7 @@ class Stored:
 
 
 class Sent:
-    """A webhook that is away as often as it is told to."""
+    """A webhook that is unavailable a set number of times."""
 
     def __init__(self) -> None:
         self.events: list[Mapping[str, Any]] = []
@@ -109,12 +109,12 @@ def test_what_nobody_took_is_sent_at_the_next_look_with_the_same_id(
 ) -> None:
     sent.failures = 1
     assert DriftEvents(stored, sent, 60.0).announce(look("a"), 0.0) == "the webhook is down"
-    assert DriftEvents(stored, sent, 60.0).announce(look("a"), 1.0) == ""  # of another process
+    assert DriftEvents(stored, sent, 60.0).announce(look("a"), 1.0) == ""  # sent by another process
     assert sent.told == [("push.drift", f"lake/pg/1/{ONE}", 1)]
 
 
 def test_what_is_found_before_the_first_was_taken_is_another_event(sent: Sent, stored: Any) -> None:
-    """The first may have come, though its answer was lost."""
+    """The first may have arrived, although its response was lost."""
     tried: list[str] = []
 
     def lost(event: Mapping[str, Any], secret: str) -> None:
@@ -173,5 +173,5 @@ def test_an_event_is_of_bounded_size(sent: Sent, stored: Any) -> None:
 def test_a_target_that_could_not_be_looked_at_is_no_event(sent: Sent, stored: Any) -> None:
     events = DriftEvents(stored, sent, 60.0)
     assert events.announce(Look(TARGET, error="away"), 0.0) == ""
-    assert events.announce(Look(TARGET), 0.0) == ""  # it is being pushed to
+    assert events.announce(Look(TARGET), 0.0) == ""  # a push to it is running
     assert not sent.events

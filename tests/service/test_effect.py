@@ -1,4 +1,4 @@
-"""Effects: each is written to the feed and read back as it was."""
+"""Effects: each is written to the feed and read back unchanged."""
 
 from __future__ import annotations
 

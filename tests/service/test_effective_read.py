@@ -1,4 +1,4 @@
-"""What somebody sees of a table with a column that a DENY closes."""
+"""A user's view of a table with a column that a DENY closes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entities through the service: listed in order, stored where they belong, owned, dropped."""
+"""Entities through the service: listed in order, stored in their place, owned, dropped."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_dropped_entity_is_gone_and_dropping_it_again_is_nothing(
 def test_nobody_keeps_what_they_had_by_a_person_a_role_or_a_container_that_is_dropped(
     service: DecisionService, text: str, left: list[str]
 ) -> None:
-    """Memberships go by names: another metalake of the name would let its users in."""
+    """Memberships use names: another metalake with the name would admit its users."""
     zoe, seen = Principal(USER, "zoe"), Entity(ROLE, "lk:seen")
 
     def make(transaction: WriteTransaction) -> None:

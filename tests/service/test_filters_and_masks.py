@@ -1,4 +1,4 @@
-"""Filters and masks in policy files: read, planned, applied, written and read back."""
+"""Filters and masks in policy files: read, planned, applied, exported and read back."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_note_counts_what_binds_and_names_some_of_it() -> None:
 
 
 def test_who_may_not_read_a_table_is_told_of_no_limits() -> None:
-    """Whoever may do something else on it."""
+    """A user with another permission on it."""
     files = [("a.toml", {"filter": [FILTER]})]
     statements = read_policy(files, ABOUT).statements.values()
     stored = [SYSTEM.entity(text) for text in ("metalake:lk", "catalog:lk:c", "schema:lk:c.s")]

@@ -1,4 +1,4 @@
-"""The garbage collector stays away while rows are taken in, and comes back."""
+"""The garbage collector is off while rows are loaded, and is turned on again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Privileges given and taken: one statement for each object and effect, others split as needed."""
+"""Grants and revocations: one statement for each object and effect; others are split if needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def take(lake: Lake, *words: GrantedPrivilege, on: str = TABLE) -> None:
 
 
 def held(lake: Lake, to: str = READERS) -> dict[str, set[GrantedPrivilege]]:
-    """What somebody holds, as this process and as another one reads it."""
+    """A principal's grants, read by this process and by another one."""
     here, there = (
         {f"{entity.type}:{entity.name}": set(words) for entity, words in found.items()}
         for found in (
@@ -190,7 +190,7 @@ def test_whom_the_statements_on_an_entity_name(lake: Lake) -> None:
 
 @pytest.fixture
 def reserved(either_store: SqlStore) -> Lake:
-    """A metalake whose grants have ids that begin like those that follow from entities."""
+    """A metalake whose grants have ids that begin like implied statements'."""
     made = Lake(either_store)
     made.add("metalake:implied", "catalog:implied:c", "schema:implied:c.s", "table:implied:c.s.t")
     made.add("role:implied:r")

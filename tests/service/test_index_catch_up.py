@@ -1,4 +1,4 @@
-"""A realm compiled at an earlier revision and brought up to date is the one that is stored."""
+"""A realm compiled at an earlier revision and brought up to date equals the stored one."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ few = a_share_of_the_examples(10, by_day=3)
 
 
 class Used(Exception):
-    """All rows of the realm were read, which should not have been."""
+    """All rows of the realm were read, which must not happen."""
 
 
 def as_it_is(service: DecisionService) -> Compiled:
-    """The realm as it is stored now, compiled when it is asked for."""
+    """The realm as currently stored, compiled on demand."""
     with service.reading() as reading:
         system = service.state.realm(LAKE).system
         facts = reading.facts(LAKE, system)
@@ -68,7 +68,7 @@ def as_it_is(service: DecisionService) -> Compiled:
 
 
 def resumed(service: DecisionService, compiled: Compiled, *, rows: bool = False) -> State:
-    """What another process makes of it; unless `rows`, it may not read all rows of the realm."""
+    """Another process's state from it; unless `rows`, it may not read all rows of the realm."""
     other, told = DecisionService(service.store, clock=lambda: NOW), list[Compiled]()
     with pytest.MonkeyPatch.context() as patch:
         if not rows:
@@ -83,7 +83,7 @@ def _used(*_: object) -> None:
 
 
 def _told(service: DecisionService, *names: str) -> None:
-    """Does something of no matter that the audit trail tells."""
+    """Performs an irrelevant write that the audit trail records."""
     spellings = {f"{name}@corp.test": name for name in names}
     service.write(ADMIN, lambda transaction: realms.alter(transaction, LAKE, spellings=spellings))
 
@@ -96,7 +96,7 @@ def loaded(service: DecisionService) -> State:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """A decision service over a small lake, in which something was done that is on record."""
+    """A decision service over a small lake, with some recorded writes."""
     with opened(tmp_path) as found:
         furnish(found)
         _told(found, "first")
@@ -180,13 +180,13 @@ def test_a_change_that_what_was_compiled_does_not_fit_leaves_the_rows_to_decide(
 ) -> None:
     compiled = as_it_is(service)
     service.write(SYSTEM, lambda transaction: transaction.change(LAKE, _table(1)))
-    wrong = replace(compiled, snapshot=as_it_is(service).snapshot)  # has the table already
+    wrong = replace(compiled, snapshot=as_it_is(service).snapshot)  # already has the table
     with pytest.raises(Used):
         resumed(service, wrong)
     assert same(resumed(service, wrong, rows=True), loaded(service))
 
 
-# --- what is refused ---
+# --- errors ---
 
 
 def refused(service: DecisionService, compiled: Compiled) -> str:

@@ -1,4 +1,4 @@
-"""Links: symmetric, in classes, and never looked at through a realm that is not asked."""
+"""Links: symmetric, in classes, and never followed through a realm outside the question."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_links_are_what_was_put_and_not_taken_away_since(steps: list[tuple[objec
         changes = LinkChanges(links)
         getattr(changes, str(step[0]))(*step[1:])
         links = changes.links()
-        assert list(before.all()) == rows  # what was handed out stays as it was
+        assert list(before.all()) == rows  # returned rows stay unchanged
         assert list(links.all()) == sorted(model.items())
         assert Links.of(model.items()) == links
         assert all(links.keeper(one) == by for one, by in model.items())

@@ -1,4 +1,4 @@
-"""Links through the service: who may put them, what they hold on to, and who keeps them."""
+"""Links through the service: who may create them, their entities, and their keepers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEWARD = Actor("steward", credential="test")
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """`steward` manages the realms `lake` and `app`; `other` is of another directory."""
+    """`steward` manages the realms `lake` and `app`; `other` belongs to another directory."""
     with opened(tmp_path) as service:
         furnish(service)
         for name, model, home in (("app", "cdap", "main"), ("other", "cdap", "elsewhere")):
@@ -72,7 +72,7 @@ def bring(
 
 
 def stored(service: DecisionService) -> dict[Link, str]:
-    """The links as this process has them, found to be those that another one would load."""
+    """The links of this process, after a comparison with those that another one would load."""
     other = DecisionService(service.store, clock=lambda: NOW)
     other.open()
     assert dict(other.state.links.all()) == dict(service.state.links.all())
@@ -177,7 +177,7 @@ def test_the_number_of_entities_of_one_asset_is_limited(service: DecisionService
         put(service, LAKE_T, names[5])
     with pytest.raises(LimitExceeded, match="65 entities"):
         bring(service, (LAKE_T, names[5]))
-    assert put(service, names[3], names[40]) is not None  # closes a circle, and adds nobody
+    assert put(service, names[3], names[40]) is not None  # closes a cycle, and adds no entity
 
 
 def effect(service: DecisionService, realm: str, *effects: Effect) -> None:

@@ -1,4 +1,4 @@
-"""Which databases may be asked."""
+"""The databases that may be queried."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_host_is_listed_by_name_or_with_its_port(hosts: list[str], *, listed: 
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Makes every name have these addresses."""
+    """Makes every name resolve to these addresses."""
 
     def found(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
         return [(0, 0, 0, "", (address, port)) for address in addresses]

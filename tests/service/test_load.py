@@ -1,4 +1,4 @@
-"""Loading a directory: what differs, and nothing else, in an order that always works."""
+"""Loading a directory: only the differences, in an order that always works."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rows(facts: Facts) -> dict[str, set[object]]:
 
 
 def stored(system: System, facts: Facts) -> dict[str, set[object]]:
-    """The rows as the compiled form holds them."""
+    """The rows in the compiled form."""
     snapshot = compiled(system, facts)
     return rows(rows_of(snapshot.coded, snapshot.table.statements))
 
@@ -77,7 +77,7 @@ def test_the_effects_lead_from_any_rows_to_any_others(name: str, seed: int) -> N
     new = make(system, seed + 1, harness.SMALL).facts
     for coded in (compiled(system, facts).coded for facts in (old, new)):
         if coded.tree.looped or coded.memberships.inert:
-            return  # no write closes a cycle
+            return  # no write may close a cycle
     found = load_difference(old, new, system.model, prune=True)
     changes = [e for e in found.effects if not isinstance(e, DocumentChanged)]
     matrix = apply(
@@ -107,7 +107,7 @@ def test_nothing_lies_between_rows_and_themselves(name: str, seed: int) -> None:
 
 
 def lake(system: System, *more: str) -> Facts:
-    """A catalog, one statement, one member, and further entities."""
+    """A catalog, one statement, one membership, and further entities."""
     texts = ("metalake:lk", "catalog:lk:c", *more)
     entities = [system.entity(text) for text in texts]
     statement = {"id": "use", "privileges": "USE_CATALOG", "to": "user:ana", "on": "catalog:lk:c"}
@@ -330,7 +330,7 @@ def test_what_others_change_meanwhile_is_not_lost(
 
 
 def mind(service: DecisionService, monkeypatch: pytest.MonkeyPatch, *more: Scoped) -> list[int]:
-    """Has somebody else commit this during the first load; the revisions of the loads so far."""
+    """Lets another process commit during the first load; the revisions of the loads so far."""
     other, real = DecisionService(service.store, clock=lambda: NOW), loads.load_difference
     other.open()
     revisions: list[int] = []

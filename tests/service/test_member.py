@@ -1,4 +1,4 @@
-"""Users and groups of a container: entering them, and taking out all that is theirs there."""
+"""Users and groups of a container: adding them, and removing them with all their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upgrades of a model of one's own: planned, refused where they orphan, done as one revision."""
+"""Upgrades of a custom model: planned, refused if rows become invalid, done in one revision."""
 
 from __future__ import annotations
 
@@ -261,6 +261,6 @@ def test_after_so_many_listings_the_rest_is_said_to_be_missing(service: Decision
     assert access_under(before, after, NOW).is_whole
     found = access_under(before, after, NOW, limit=8)
     assert not found.is_whole
-    # Where a rule differs is looked at first.
+    # Differing rules are checked first.
     assert [one.operations for one in found.reached] == [("document.read",)]
     assert not after.decide(Request(BEN, "document.read", PLAN, NOW)).allow

@@ -1,4 +1,4 @@
-"""How deep people and entities may be nested, whichever way they are written (R-17)."""
+"""The maximum nesting of people and entities, for all kinds of writes (R-17)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def text(entity: Entity) -> str:
 
 
 def groups(count: int) -> list[MembershipRow]:
-    """Ana in the first of so many groups, each of them in the next."""
+    """Ana in the first of `count` groups, each of them in the next."""
     chain = [ANA, *map(group, range(count))]
     return [MembershipRow(*pair) for pair in pairwise(chain)]
 
 
 def boxes(count: int) -> list[EntityRow]:
-    """So many containers, each in the one before."""
+    """`count` containers, each in the previous one."""
     return [EntityRow(box(n), box(n - 1) if n else None) for n in range(count)]
 
 
@@ -186,7 +186,7 @@ def test_what_is_stored_in_a_circle_all_the_same_is_served_and_can_be_mended(
 ) -> None:
     other = DecisionService(service.store, clock=service.clock)
     other.open()
-    with service.store.writing() as writing:  # as an older release, or a hand, may have done
+    with service.store.writing() as writing:  # like an older release, or a manual change
         writing.apply(LAKE, [EntityAdded(box(0)), EntityAdded(box(1), box(0))])
         writing.commit(())
     service.catch_up()

@@ -1,4 +1,4 @@
-"""A write is worked out without the lock, as it would be under it, and committed if it fits."""
+"""A write is prepared without the lock, as it would be under it, and committed if it fits."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def kept(service: DecisionService) -> object:
         return noted(reading)
 
 
-# what happens under the lock
+# actions under the lock
 
 
 def test_a_task_runs_before_the_lock_is_taken(service: DecisionService) -> None:
@@ -94,7 +94,7 @@ def test_what_raises_or_leaves_nothing_takes_no_lock(service: DecisionService) -
 
 
 def disturbed(service: DecisionService, times: int, *, large: bool) -> tuple[int, LockSpy]:
-    """Writes on while others commit so many times, each during a run; the runs outside the lock."""
+    """Writes while others commit so many times, each during a run; the runs outside the lock."""
     other = DecisionService(service.store)
     other.open()
     runs = 0
@@ -185,7 +185,7 @@ def test_what_a_credential_decides_is_done_under_the_lock(service: DecisionServi
         assert spy.tasks == 2
 
 
-# what a task reads of its own
+# a task's reads of its own writes
 
 
 def agree(
@@ -193,7 +193,7 @@ def agree(
     effects: Sequence[Effect],
     reads: Iterable[Callable[[Reading], object]],
 ) -> None:
-    """Behind the effects, what is prepared reads as a transaction does."""
+    """After the effects, reads of the prepared write equal those of a transaction."""
     asked = list(reads)
     with service.store.reading() as reading:
         prepared = OptimisticWrite(reading)

@@ -1,4 +1,4 @@
-"""Realms of a model of one's own: its text goes wherever the realm goes, or the realm is closed."""
+"""Realms of a custom model: its text is stored with the realm, or the realm is closed."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _closed(service: DecisionService, text: ModelText) -> None:
     realm = Realm("mine", NAME, text=text)
 
     def store(transaction: object) -> None:
-        writing = transaction.store  # type: ignore[attr-defined]  # as a release would
+        writing = transaction.store  # type: ignore[attr-defined]  # like another release
         writing.apply("mine", [RealmChanged("mine", realm)])
 
     service.write(ADMIN, store)

@@ -1,4 +1,4 @@
-"""Owners: one at a time, and what somebody owns within something."""
+"""Owners: one at a time, and a user's entities within a container."""
 
 from __future__ import annotations
 

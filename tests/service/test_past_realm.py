@@ -1,4 +1,4 @@
-"""A realm as of an earlier revision decides as it did then."""
+"""A realm as of an earlier revision gives that revision's decisions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _rows(matrix: Matrix) -> ScopeTables:
 
 
 def _stored(statement: Statement) -> Statement:
-    """As the store holds it: owners of no type match nobody and are not written."""
+    """As stored: owners without a type match nobody and are not written."""
     return replace(statement, owners=None) if statement.owners == NO_OWNERS else statement
 
 

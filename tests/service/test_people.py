@@ -1,4 +1,4 @@
-"""People of a directory and of a realm: what comes and goes with them."""
+"""People of a directory and of a realm: what is added and removed with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policy as code: a plan shows what would change, and exactly that is applied."""
+"""Policy as code: a plan shows the changes, and exactly these are applied."""
 
 from __future__ import annotations
 

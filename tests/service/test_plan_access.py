@@ -1,4 +1,4 @@
-"""What a plan weighs: as much as there are lines and people, not the two multiplied."""
+"""The size of a plan: the sum of its lines and people, not the product."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SCHEMA = Entity("schema", "lk:c.s")
 TABLES = [Entity("table", f"lk:c.s.t{number}") for number in range(8)]
 ROLES = [Principal(ROLE, f"lk:r{number:02}") for number in range(12)]
 USERS = [Principal(USER, f"u{number:03}") for number in range(len(list(combinations(ROLES, 3))))]
-"""As many as there are combinations of three roles: each has one of its own."""
+"""As many users as combinations of three roles, one for each."""
 
 
 def facts() -> Facts:
-    """Twelve roles read tables, each by 2 statements; no two users have the same roles."""
+    """Twelve roles may read tables, each by 2 statements; no two users have the same roles."""
     rows = [(LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG), *((t, SCHEMA) for t in TABLES)]
     pairs = zip(USERS, combinations(ROLES, 3), strict=True)
     return Facts(
@@ -54,7 +54,7 @@ def facts() -> Facts:
 
 
 def lost(whole: Facts) -> Access:
-    """What goes with all statements."""
+    """The access lost with all statements."""
     system = load_system("gravitino")
     before, after = (
         Matrix(compile(one, system.model, system.spelling, now=0))
@@ -64,7 +64,7 @@ def lost(whole: Facts) -> Access:
 
 
 def size(found: Access) -> int:
-    """Bytes of the access as a plan has it."""
+    """The bytes of the access in a plan."""
     return sum(map(len, pieces(access_table(found))))
 
 
@@ -75,17 +75,17 @@ def found() -> Access:
 
 def test_people_with_the_same_change_are_one_line(found: Access) -> None:
     assert len(USERS) == 220
-    assert len(found.held) == len(TABLES)  # by reasons there were 1,100
+    assert len(found.held) == len(TABLES)  # by reason there were 1,100
     assert sorted(line.sample for line in found.held) == TABLES
     assert {user for line in found.held for user in line.users} == set(USERS)
     first = next(line for line in found.held if line.sample == TABLES[0])
-    assert first.pairs == len(first.users) == 136  # who has r00, r07 or r08, all three the reason
+    assert first.pairs == len(first.users) == 136  # users with r00, r07 or r08, all three as reason
     assert {role.name for role in first.through} >= {"lk:r00", "lk:r07", "lk:r08"}
 
 
 def test_a_plan_is_as_large_as_its_lines_and_its_people(found: Access) -> None:
     lines, people = len(found.held) + len(found.reached), len(USERS) + len(ROLES)
-    # A line is short but for its people and its reasons, numbers of few digits each.
+    # A line is short except for its people and its reasons, numbers with few digits each.
     assert size(found) < 400 * lines + 6 * sum(len(line.users) for line in found.held) + 20 * people
     assert size(found) < 10_000  # with a line for each reason it was 341,100
 

@@ -1,4 +1,4 @@
-"""Text of policy files: what YAML and TOML say, and what is refused with its file."""
+"""Text of policy files: the meaning of YAML and TOML, and errors with their file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a watch looks at targets again: less often while one is away, and never beside a push."""
+"""The intervals of a watch: longer while a target is down, and never during a push."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.service.push_watch import PushWatch
 
 
 class Away:
-    """Targets that cannot be looked at."""
+    """Unreachable targets."""
 
     def __init__(self, *names: str) -> None:
         self.service = SimpleNamespace(catch_up=lambda: None)
@@ -36,7 +36,7 @@ def looks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
 
 def test_a_target_that_is_away_is_tried_less_often() -> None:
     away = Away("pg")
-    watch = PushWatch(away, 300.0)  # type: ignore[arg-type]  # as much of it as is asked
+    watch = PushWatch(away, 300.0)  # type: ignore[arg-type]  # the required part of it
     assert looks(watch, 0.0) == [("pg", "the target is away", True)]
     times, now = [], 0.0
     for _ in range(7):
@@ -50,7 +50,7 @@ def test_a_target_that_is_away_is_tried_less_often() -> None:
 
 
 def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
-    """Whoever may log in to a database can keep the lock of a target."""
+    """Every account that may log in to a database can hold a target's lock."""
     away, why = Away("pg"), "another push to the target `pg` is under way"
     away.error = Busy(why)
     watch = PushWatch(away, 100.0)  # type: ignore[arg-type]

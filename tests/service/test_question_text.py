@@ -1,4 +1,4 @@
-"""Questions as text: words to a request, remarks beside it, and over whom a statement reaches."""
+"""Questions as text: words to a request, notes, and the users that a statement affects."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_group_that_came_with_the_request_is_the_first_step(lake: Warden) -> N
 
 @pytest.fixture
 def gated() -> Warden:
-    """Of `staff` ana and bob are users of the metalake, and bob has the use of the catalog."""
+    """Of `staff`, ana and bob are users of the metalake, and bob may use the catalog."""
     lake = Warden("gravitino", clock=lambda: NOW)
     lake.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t")
     lake.add_members("members:lk", "user:ana", "user:bob")

@@ -1,4 +1,4 @@
-"""Questions through the service: about whom, by whom, and what the answers give away."""
+"""Questions through the service: the users concerned, the callers, and what the answers reveal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOAD = QuestionText(operation="table.load", entity=T)
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """`ana` loads the tables of the schema `c.s` as a reader, through the group `staff`."""
+    """`ana` may load the tables of the schema `c.s` as a reader, through the group `staff`."""
     with opened(tmp_path) as service:
         furnish(service)
         for on in ("catalog:lk:c", "schema:lk:c.s"):
@@ -252,7 +252,7 @@ def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_crede
 def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
     service: DecisionService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 3,000 tables no more are judged than up to the next step, after the first."""
+    """Of 3,000 tables, no more are evaluated than up to the next step after the first."""
     system = service.state.realm(LAKE).system
     schema = system.entity("schema:lk:c.s")
     more = [EntityAdded(system.entity(f"table:lk:c.s.x{n}"), schema) for n in range(3_000)]

@@ -1,4 +1,4 @@
-"""What is written of filters and masks for the columns that an engine has, by their types."""
+"""The filters and masks for an engine's columns, by their types."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_duckdb_is_told_of_columns_that_are_strings() -> None:
     columns = {"REGION": "VARCHAR", "other": "ENUM('a')", "note": "VARCHAR"}
     (condition,) = row_filters(realm, request, "duckdb", columns)
     strings = '(CAST("region" AS TEXT) COLLATE C) = (CAST("other" AS TEXT) COLLATE C)'
-    # What does not fit is for DuckDB to say, which refuses the read.
+    # DuckDB reports an expression that does not fit, and refuses the read.
     assert condition == f'({strings}) AND (("note" + 1) = 2)'
     realm = split(
         "trino", "RenameTable", {"effect": "mask", "on": "column:orders/iban", "expression": SQL}
@@ -97,7 +97,7 @@ def test_duckdb_is_told_of_columns_that_are_strings() -> None:
 def test_a_constant_for_which_a_column_has_no_room_is_null(
     engine: str, type: str, constant: str, shown: str
 ) -> None:
-    """Else the engine would refuse to read the table at all."""
+    """Otherwise the engine would refuse to read the table at all."""
     mask = parse_mask(f"constant '{constant}'")
     realm = split("trino", "RenameTable")
     request = Request(Principal(USER, "ana"), "", Entity("column", "orders/iban"), 0.0)

@@ -1,4 +1,4 @@
-"""Realms: made with their defaults, altered, dropped with all that hangs on them."""
+"""Realms: created with their defaults, altered, dropped with all their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change feed adds up to is what is stored; and a difference is found."""
+"""A change feed adds up to the stored rows; a difference is detected."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_rows_that_only_one_side_has_are_counted_by_table(tmp_path: Path) -> Non
 
 
 class Walked(dict[Entity, Entity | None]):
-    """Entities that count how often all of them are walked over."""
+    """Entities that count the iterations over all of them."""
 
     walks = 0
 

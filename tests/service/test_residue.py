@@ -1,4 +1,4 @@
-"""What is left out is counted exactly, however much of it there is."""
+"""Left-out access is counted exactly, regardless of its amount."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles: made with what they hold, handed out, taken back, deleted with all that hangs on them."""
+"""Roles: created with privileges, granted, revoked, deleted with all their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Role sets: users are together exactly where they act as the same of what statements name."""
+"""Role sets: users share one exactly if they act as the same principals in statements."""
 
 from __future__ import annotations
 

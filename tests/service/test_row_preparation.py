@@ -1,4 +1,4 @@
-"""Rows that are made ahead: which ones, how many, and that nothing is left for who asks first."""
+"""Precomputed rows: which ones, how many, and no work is left for the first request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How many rows of which operation were worked out."""
+    """The number of computed rows by operation."""
     count: Counter[str] = Counter()
     work = Matrix._fresh_row
 

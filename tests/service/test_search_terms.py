@@ -1,4 +1,4 @@
-"""Words: what texts are found by, whatever engine looks for them."""
+"""Search terms: the words by which texts are found, in every engine."""
 
 from __future__ import annotations
 

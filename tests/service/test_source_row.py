@@ -1,4 +1,4 @@
-"""Normalised rows: who cannot be named is set aside where the row is made."""
+"""Normalised rows: rows with unnameable principals are set aside where they are created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States: brought forward by effects, a state is the one that loading afresh would give."""
+"""States: a state updated by effects equals a freshly loaded one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ IN_STAFF = MembershipRow(ANA, STAFF)
 
 @dataclass
 class Kept:
-    """What is stored, as `load` reads it."""
+    """A store's contents, as `load` reads them."""
 
     declared: list[Realm]
     rows: dict[str, Facts] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Kept:
 
 
 def meaning(realm: RealmState) -> Mapping[str, frozenset[object]]:
-    """Everything that is compiled in, without order."""
+    """The complete compiled contents, without order."""
     snapshot = realm.matrix.snapshot
     facts = rows_of(snapshot.coded, snapshot.table.statements)
     names = ("entities", "relations", "attributes", "owners", "principals", "memberships")
@@ -84,7 +84,7 @@ def meaning(realm: RealmState) -> Mapping[str, frozenset[object]]:
 
 
 def known(state: State) -> Mapping[str, People]:
-    """The people by directory, where there are any."""
+    """The people by directory, if there are any."""
     return {name: people for name, people in state.people.items() if people != People()}
 
 

@@ -1,4 +1,4 @@
-"""Statements through the service: checked, marked, and never against the last administrator."""
+"""Statements through the service: validated, marked, and never against the last administrator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a request: what is recorded, what is told together, and what is not kept."""
+"""Steps of a request: what is recorded, what is reported together, and what is not kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in time: what is the same, how many are kept, and what goes."""
+"""Time series: equal values, their maximum number, and removals."""
 
 from __future__ import annotations
 

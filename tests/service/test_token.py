@@ -1,4 +1,4 @@
-"""Tokens: who makes them, how long they are good, what is kept of them."""
+"""Tokens: who may create them, their lifetime, and their stored form."""
 
 from __future__ import annotations
 

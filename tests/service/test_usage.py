@@ -1,4 +1,4 @@
-"""Usage: what was done is counted by day, and nothing counted is lost on the way to the store."""
+"""Usage: counted by day, and no count is lost on the way to the store."""
 
 from __future__ import annotations
 

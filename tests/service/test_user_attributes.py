@@ -1,4 +1,4 @@
-"""Attributes of users: what several change at once."""
+"""Attributes of users: concurrent changes."""
 
 from __future__ import annotations
 

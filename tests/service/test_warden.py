@@ -1,4 +1,4 @@
-"""The embedded engine: writes are whole and at once visible."""
+"""The embedded engine: writes are atomic and immediately visible."""
 
 from __future__ import annotations
 

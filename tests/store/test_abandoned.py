@@ -1,4 +1,4 @@
-"""Rows whose server goes away while they are read leave nothing open."""
+"""If a server fails while rows are read, nothing stays open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_page_of_a_server_that_ends_is_unavailable_and_its_cursor_closed(
         next(secrets)
         end_all_but_me(server_store)
         del secrets
-        gc.collect()  # a cursor that is open is told of here, and fails the test
+        gc.collect()  # reports an open cursor here, which fails the test
         with pytest.raises(Unavailable):
             reading.realms()
 

@@ -1,4 +1,4 @@
-"""Seals of the audit trail as a store keeps them: written with rows, brought along, told apart."""
+"""Seals of the audit trail in a store: written with rows, transferred, and distinguishable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OURS = Seals(KEYS[:1])
 
 
 def act(store: SqlStore, numbers: Sequence[int], seals: Seals = OURS) -> None:
-    """One write of so many acts."""
+    """One write of as many events."""
     store.seals = seals
     with store.writing() as writing:
         writing.commit(events(numbers))

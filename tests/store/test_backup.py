@@ -1,4 +1,4 @@
-"""Backups: of one moment, while others write, and back into either engine."""
+"""Backups: consistent during concurrent writes, and restorable into either engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.store.test_upgrade import STEPS, digest, full
 
 @pytest.fixture(params=[SQLITE, pytest.param(POSTGRES, marks=pytest.mark.postgres)])
 def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a backup is brought into."""
+    """The place into which a backup is restored."""
     if request.param == SQLITE:
         yield f"sqlite:///{tmp_path / 'other.db'}"
         return

@@ -1,4 +1,4 @@
-"""A reading that is given up ends what the database does for it."""
+"""A cancelled read ends its database query."""
 
 from __future__ import annotations
 

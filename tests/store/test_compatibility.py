@@ -1,4 +1,4 @@
-"""Two releases with one store: the older goes on until the newer takes something away."""
+"""Two releases with one store: the older continues until the newer removes something."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ REQUIRES = f"requires a release with schema `{EXPANDED}` or newer, this one has 
 
 
 def _write_around(older: SqlStore, url: str, steps: Path) -> None:
-    """A write during which the next release migrates; an open one would hold it up in a file."""
+    """A write during which the next release migrates; in a file, an open one would block it."""
     with older.writing(late=True) as writing:
         if not url.startswith("sqlite"):
             writing.apply("lake", [EntityAdded(Entity("schema", "lk:c.late"), None)])
@@ -158,7 +158,7 @@ def test_a_write_that_was_begun_before_is_not_committed_after(url: str, contract
 def test_a_write_that_locks_nothing_ends_before_the_step_or_is_refused(
     server_url: str, contracts: Path
 ) -> None:
-    """Usage and attempts are written without the lock of the counter."""
+    """Usage and attempts are written without the counter's lock."""
     with open_store(server_url) as older, ThreadPoolExecutor(1) as pool:
         with_realm(older)
         with next_release(contracts):
@@ -191,7 +191,7 @@ def test_a_step_does_not_wait_for_ever(
 def test_a_backup_sees_a_schema_that_came_after_it_began(
     url: str, expands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next release migrates between the first look and the copy."""
+    """The next release migrates between the first read and the copy."""
     with open_store(url) as older:
         with_realm(older)
         check = upgrade.check_own
@@ -214,7 +214,7 @@ def test_a_backup_sees_a_schema_that_came_after_it_began(
 def test_a_newer_release_waits_for_older_ones_or_shuts_them_out(
     url: str, contracts: Path, cli: Cli
 ) -> None:
-    """A file says nothing about who has it open: there the older one is shut out at once."""
+    """A file does not show its users: there the older release is excluded at once."""
     with open_store(url) as older:
         with_realm(older)
         with next_release(contracts):

@@ -1,4 +1,4 @@
-"""What people sign in with is kept beside the feed, and tries are counted once each."""
+"""Credentials are stored outside of the feed, and attempts are counted once each."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_something_is_held_by_one_at_a_time(store: SqlStore) -> None:
     assert store.hold(held, 1, NOW + 59, NOW + 119)
     assert not store.hold(held, 2, NOW + 118, NOW + 178)
     assert store.hold(held, 2, NOW + 119, NOW + 179)
-    assert store.hold(held, 2, NOW + 120, NOW + 120)  # lets go
+    assert store.hold(held, 2, NOW + 120, NOW + 120)  # releases it
     assert store.hold(held, 1, NOW + 120, NOW + 180)
     assert store.hold(("other",), 2, NOW + 120, NOW + 180)
 

@@ -1,4 +1,4 @@
-"""What a commit to SQLite promises: it is on the disk before it is told."""
+"""The guarantee of a commit to SQLite: it is on disk before it is confirmed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects: the rows afterwards are those that were to be expected, and the feed tells them."""
+"""Effects: the rows afterwards are the expected ones, and the feed reports them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ READS = Statement("reads", Way.ALLOW, frozenset({"SELECT_TABLE"}), On(TABLE), fr
 
 
 def expressible(of: Facts) -> Facts:
-    """Without clauses about owners that name no type, which no text says."""
+    """The facts without clauses about owners without a type, which no text expresses."""
     return replace(of, statements=[_expressible(statement) for statement in of.statements])
 
 

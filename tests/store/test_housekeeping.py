@@ -1,4 +1,4 @@
-"""Housekeeping on either engine: what ended or was counted long ago goes, and nothing else."""
+"""Housekeeping on either engine: only expired rows and old counts are deleted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAYS: Final = {"token_days": 30, "usage_days": 400}
 
 @pytest.fixture
 def service(store: SqlStore) -> DecisionService:
-    """A realm of DataHub, in which Eve is an administrator of lakewarden."""
+    """A realm of DataHub, with Eve as an administrator of lakewarden."""
 
     def make(transaction: WriteTransaction) -> None:
         realms.establish_control(transaction)
@@ -57,7 +57,7 @@ def at(service: DecisionService, days: float) -> None:
 
 
 def removals(service: DecisionService) -> list[list[str]]:
-    """The tokens that the audit trail has as removed, by writes."""
+    """The removed tokens in the audit trail, by write."""
     with service.reading() as reading:
         events = [json.loads(row.body) for row in reading.audit()]
     return [one["details"]["tokens"] for one in events if one["operation"] == REMOVED]
@@ -111,7 +111,7 @@ def test_counts_of_use_go_after_their_days(
     service: DecisionService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(housekeeping, "USAGE_ROWS", 2)
-    # NOW is a moment of 2023-11-14.
+    # NOW is a time on 2023-11-14.
     days = ("2022-10-01", "2022-10-10", "2022-10-11", "2023-11-14")
     for day in days:
         counts = {("lake", user, "table.load", TABLE): 1 for user in ("ana", "ben")}

@@ -1,4 +1,4 @@
-"""Names that another store would take for one another stay apart, whatever they are made of."""
+"""Names that another store could confuse stay distinct, whatever their characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a realm keeps: counted exactly whatever is written, and refused where it is too much."""
+"""A realm's size: counted exactly for all writes, and writes beyond the limit are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.store.lake import REALM, SCHEMA, TABLE, events, tables, with_realm, w
 
 OTHER = "other"
 TEXT = "üß€𝄞"
-"""Of 2, 2, 3 and 4 bytes."""
+"""Characters of 2, 2, 3 and 4 bytes."""
 BODY = {"a": TEXT}
 BYTES = len(json.dumps(BODY, ensure_ascii=False, separators=(",", ":")).encode())
 
@@ -41,7 +41,7 @@ def totals(store: SqlStore, scope: str = REALM) -> tuple[int, int]:
 
 
 def counted(store: SqlStore) -> dict[int, list[int]]:
-    """What the tables hold, read whole."""
+    """The contents of the tables, read completely."""
     found: dict[int, list[int]] = {}
     with store.engine.connect() as connection:
         for table in (schema.documents, schema.timeseries):
@@ -109,7 +109,7 @@ def test_a_realm_keeps_so_many_and_no_more(limited: SqlStore) -> None:
     assert limited.revision() == before
     check_exact(limited)
     write(limited, value(0, 0, None), value(1, 1, ""))
-    write(limited, EntityAdded(named(0)), document(0), scope=OTHER)  # another has room of its own
+    write(limited, EntityAdded(named(0)), document(0), scope=OTHER)  # another has its own limit
 
 
 def test_a_realm_keeps_so_many_bytes_and_no_more(limited: SqlStore) -> None:
@@ -120,7 +120,7 @@ def test_a_realm_keeps_so_many_bytes_and_no_more(limited: SqlStore) -> None:
             write(limited, more)
     assert limited.revision() == before
     check_exact(limited)
-    write(limited, document(2), document(0, None))  # what counts is the whole write
+    write(limited, document(2), document(0, None))  # the whole write counts
 
 
 def test_what_makes_it_less_is_allowed_above_the_limit(url: str) -> None:
@@ -138,7 +138,7 @@ def test_what_makes_it_less_is_allowed_above_the_limit(url: str) -> None:
 
 
 def test_two_writers_of_one_document_count_it_once(server_store: SqlStore) -> None:
-    """A late write drops what another one replaced after it began, and was not locked out by."""
+    """A late write drops what another one replaced after it began without locking it out."""
     with_realm(server_store, document_of_table("x"))
     with server_store.writing(late=True) as late:
         assert late.revision == 1

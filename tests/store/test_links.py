@@ -1,4 +1,4 @@
-"""Links in the store: found by either end, under whatever name it has, on either engine."""
+"""Links in the store: found by either end, under all its names, on either engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas and tables of real databases, read as they are."""
+"""Schemas and tables of real databases, read unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POSTGRES = (
 
 
 def source(url: str) -> tuple[Source, str]:
-    """The database at a URL of SQLAlchemy's, and where it is."""
+    """The database at an SQLAlchemy URL, and its location."""
     parts = sa.make_url(url)
     host = parts.host or str(parts.query["host"])
     user, password = parts.username or "", str(parts.password or "")

@@ -1,4 +1,4 @@
-"""Two processes on one SQLite file: what one commits the other sees, whoever comes and goes."""
+"""Two processes on one SQLite file: each sees the other's commits, whatever the order of opens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ database.close()
 
 
 def elsewhere(file: Path, program: str = PLAIN) -> int:
-    """The newest revision as a process of its own sees it, which then ends."""
+    """The newest revision, read by a separate process, which then ends."""
     asked = [sys.executable, "-c", program, f"sqlite:///{file}"]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
     return int(done.stdout)
@@ -82,7 +82,7 @@ def test_the_log_of_a_store_in_use_is_never_deleted(store: SqlStore, file: Path)
 
 
 def test_closing_the_file_oneself_would_lose_what_is_written(store: SqlStore, file: Path) -> None:
-    """The negative control: with the locks gone, the other process takes the log away."""
+    """The negative control: without the locks, the other process deletes the write-ahead log."""
     write(store)
     os.close(os.open(file, os.O_RDWR))
     elsewhere(file)

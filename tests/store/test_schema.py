@@ -1,4 +1,4 @@
-"""The tables: of the shapes the kernel declares, as the migrations leave them, byte for byte."""
+"""The tables: the migrations create exactly the shapes that the kernel declares."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_table_of_facts_has_the_columns_that_the_kernel_declares(name: str) ->
 
 
 def test_realms_and_tokens_have_a_column_for_each_field() -> None:
-    # The text of a model lies in a table of its own, by its digest.
+    # The text of a model is in a separate table, by its digest.
     named = {"digest" if f.name == "text" else f.name for f in fields(Realm)}
     assert named == set(schema.realms.c.keys()) - {"scope"}
     assert {f.name for f in fields(Token)} == set(schema.tokens.c.keys()) - {"scope", "key"}
@@ -42,7 +42,7 @@ def test_the_migrations_lead_to_exactly_these_tables(store: SqlStore) -> None:
 
 
 def _is_no_index(name: str | None, type: str, _: object) -> bool:
-    """The full text index is made of the other tables, as its engine likes it."""
+    """The full text index is derived from the other tables, in its engine's own form."""
     return type != "table" or not (name or "").startswith(search_engine.TABLE)
 
 

@@ -1,4 +1,4 @@
-"""The full text index: the same words find the same on either engine, in the same transaction."""
+"""The full text index: the same results on either engine, within the same transaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def apply(store: SqlStore, *effects: Effect, realm: str = REALM) -> None:
 
 
 def found(store: SqlStore, query: str, realm: str = REALM) -> list[str]:
-    """What has the words, by the names that people see."""
+    """The entities with these words, by their display names."""
     wanted = parse_query(query)
     assert wanted is not None
     return having(store, wanted.clauses(Kind.NAME, Kind.TEXT), realm)
@@ -40,7 +40,7 @@ def found(store: SqlStore, query: str, realm: str = REALM) -> list[str]:
 def having(store: SqlStore, clauses: list[list[Term]], realm: str = REALM) -> list[str]:
     with store.reading() as reading:
         ids = list(reading.matching_ids(realm, clauses))
-        stored = dict(reading.stored(realm, ids))  # those of other realms fall away here
+        stored = dict(reading.stored(realm, ids))  # drops those of other realms
         names = dict(reading.shown_names(realm, list(stored)))
         assert set(names) == set(stored)
         return sorted(names.values())

@@ -1,4 +1,4 @@
-"""Secrets: sealed with the first key, read with any, never told."""
+"""Secrets: sealed with the first key, unsealed with any, never revealed."""
 
 from __future__ import annotations
 

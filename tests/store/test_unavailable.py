@@ -1,4 +1,4 @@
-"""A store that is away says so: nothing is swallowed, and nothing is told that should not be."""
+"""An unavailable store reports that: no error is lost, and no secret is revealed."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def assert_all_unavailable(*attempts: Callable[[], object]) -> None:
 
 
 def assert_silent(error: Exception) -> None:
-    """No SQL, no values, no password: also not in what is logged with the error."""
+    """No SQL, no values, no password: also not in the log of the error."""
     shown: BaseException | None = error
     while shown is not None:
         text = str(shown).lower()

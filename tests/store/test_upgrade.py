@@ -1,4 +1,4 @@
-"""Schemas: up and down with data, refused when too new, one process at a time."""
+"""Schemas: migrated up and down with data, refused if too new, one process at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STEPS = sorted(name[1:5] for _, name, _ in pkgutil.iter_modules(versions.__path_
 def url(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """The URL of a database that has no tables; whoever opens it makes them as the product does."""
+    """The URL of a database without tables; opening it creates them like in the product."""
     monkeypatch.setattr(stores, "_prepare", PREPARED)
     if request.param == SQLITE:
         yield f"sqlite:///{tmp_path / 'lakewarden.db'}"
@@ -49,7 +49,7 @@ def url(
 
 
 def full(store: SqlStore) -> None:
-    """Something in every table."""
+    """A store with rows in every table."""
     kept: list[Effect] = [DocumentChanged(SCHEMA, {"ü": 1}), SecretChanged(SCHEMA, "k", "v")]
     with_realm(store, *tables(300), *kept)
     with store.writing() as writing:
@@ -69,7 +69,7 @@ def test_down_and_up_again_keeps_every_row(url: str) -> None:
         before, rows = digest(store.engine), sets(facts(store))
         upgrade.downgrade(store.engine, STEPS[0])
         lower = digest(store.engine)
-        assert lower != before  # it says which schema it is of
+        assert lower != before  # it names the schema
         upgrade.upgrade(store.engine)
         assert digest(store.engine) == before
         upgrade.downgrade(store.engine, STEPS[0])
@@ -149,7 +149,7 @@ def test_a_step_that_fails_leaves_the_schema_as_it_was(url: str) -> None:
         full(store)
         upgrade.downgrade(store.engine, STEPS[0])
         with store.engine.begin() as connection:
-            connection.exec_driver_sql("create table usage_realm (x int)")  # the name is taken
+            connection.exec_driver_sql("create table usage_realm (x int)")  # the name is in use
         before = digest(store.engine)
         with pytest.raises(Unavailable):
             upgrade.upgrade(store.engine)

@@ -1,4 +1,4 @@
-"""Values in time: kept by entity, aspect, time and mark, in order, on either engine."""
+"""Time series: stored by entity, aspect, time and mark, in order, on either engine."""
 
 from __future__ import annotations
 

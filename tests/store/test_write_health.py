@@ -1,4 +1,4 @@
-"""Writes that fail for a reason that the next one would have too."""
+"""Writes that fail with an error that the next one would have, too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_store_that_cannot_be_written_says_so_until_it_can(
     assert store.write_health.fault.startswith("the store cannot be written: ")
     with store.reading() as reading:
         assert list(reading.realms()) == []
-    store.engine.dispose()  # the fault was the connection's
+    store.engine.dispose()  # the error belonged to the connection
     store.try_to_write()
     assert store.write_health.fault == ""
     with store.reading() as reading:

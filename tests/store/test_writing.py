@@ -1,4 +1,4 @@
-"""Writes: whole or not at all, one after the other, and seen as of one moment."""
+"""Writes: atomic, in sequence, and with consistent reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WRITERS, WRITES = 8, 12
 
 @contextmanager
 def suppress_to(told: list[Exception]) -> Iterator[None]:
-    """Keeps the error of a write that waited for another in the list."""
+    """Appends the error of a write that waited for another to the list."""
     try:
         yield
     except Deadlocked as error:
@@ -67,7 +67,7 @@ def test_an_empty_store_is_at_revision_0(store: SqlStore) -> None:
 
 
 class Counted(dict[str, object]):
-    """A document that counts how often it is written out."""
+    """A document that counts its serializations."""
 
     written = 0
 
@@ -327,7 +327,7 @@ def test_a_great_many_effects_are_one_write(store: SqlStore, many: int) -> None:
 def test_two_writes_that_wait_for_each_other_do_not_wait_for_ever(
     server_store: SqlStore,
 ) -> None:
-    """A late write holds what it wrote; the one that holds the lock wants to write the same."""
+    """A late write holds its rows; the one with the lock wants to write the same rows."""
     with_realm(server_store)
     outcomes: list[object] = []
 

@@ -1,4 +1,4 @@
-"""Random changes: of every kind, possible, and followed by the rows that they announce."""
+"""Random changes: of every kind, valid, and followed by the rows that they announce."""
 
 from __future__ import annotations
 

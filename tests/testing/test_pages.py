@@ -1,4 +1,4 @@
-"""The pages of models: what they show, that they are always the same, and the command line."""
+"""The pages of models: their contents, their stability, and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario files are read strictly, and the runner tells every answer that differs."""
+"""Scenario files are parsed strictly, and the runner reports every differing answer."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def case(fields: str) -> Scenario:
 
 
 class Fake:
-    """Allows the users that it is told, lists both catalogs for them, and notes all it is asked."""
+    """Allows the given users, lists both catalogs for them, and records all requests."""
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
         self.allowed = frozenset(allowed)

@@ -1,4 +1,4 @@
-"""A failing world becomes as small as the failure allows."""
+"""A failing world is shrunk as far as the failure allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workload W is drawn bit for bit as published, and the kernel answers it as published."""
+"""Workload W is drawn bit for bit as published, and the kernel gives the published answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random worlds are well formed, come again, and reach everything there is to reach."""
+"""Random worlds are well formed, reproducible, and cover every feature."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_same_seed_makes_the_same_world_in_every_process() -> None:
     assert shown("1") == shown("2")
 
 
-# --- what the worlds reach ---
+# --- coverage of the worlds ---
 
 
 def constant(node: Node) -> bool:
@@ -123,7 +123,7 @@ def constant(node: Node) -> bool:
 
 
 def contested(model: Model) -> set[str]:
-    """The classes of operations whose verdict may differ."""
+    """The classes of operations with verdicts that may differ."""
     return {
         operation_class(operation.name)
         for operation in model.operations.values()
@@ -210,7 +210,7 @@ def test_a_deny_appears_where_the_model_has_one_and_nowhere_else() -> None:
 
 
 def features(world: World, request: Request) -> Iterator[str]:
-    """What is special about a question."""
+    """The special features of a request."""
     model, stored = world.system.model, {row.entity for row in world.facts.entities}
     for part in ("targets", "lists", "attributes", "subresources", "groups"):
         if getattr(request, part):

@@ -1,4 +1,4 @@
-"""Pages while others change the same, the server fails or is slow, and after the back button."""
+"""Pages during concurrent changes, with a failing or slow server, and after the back button."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def remove_policy(served: Served, urn: str) -> None:
 
 
 def first(page: Page, held: Sequence[Route]) -> Route:
-    """The first request that is held back, once the page has made it."""
+    """The first delayed request, once the page has sent it."""
     for _ in range(PATIENCE_MS // 25):
         if held:
             break
@@ -66,7 +66,7 @@ def test_who_saves_a_policy_that_somebody_else_removed_is_told(
 
 @pytest.mark.nightly
 def test_what_cannot_be_read_is_no_silence(visit: Visits, served: Served, policy: str) -> None:
-    """From the list, a policy is switched that is gone by then."""
+    """In the list, a policy is toggled that no longer exists."""
     name = policy.rpartition(":")[2]
     with visit("admin") as found:
         found.open("/ui/r/datahub/policies", q=name)
@@ -107,9 +107,9 @@ def test_settings_of_a_realm_that_two_people_change_are_both_kept(
 
 @pytest.mark.nightly
 def test_a_new_grant_takes_nothing_that_is_held(visit: Visits, served: Served) -> None:
-    """In CDAP: the effect is that of what is sent, which adds to what is stored.
+    """In CDAP, a grant adds the sent privileges to the stored ones.
 
-    While it is not known what that is, nothing is said of it and nothing is sent.
+    Until the stored ones are known, nothing is displayed about them and nothing is sent.
     """
     on, path = "namespace:adverse", "/realms/cdap/statements?to=user%3Akira&on=namespace%3Aadverse"
     call_api(served, "PUT", "/realms/cdap/entity", {"entity": on})
@@ -141,7 +141,7 @@ def test_a_new_grant_takes_nothing_that_is_held(visit: Visits, served: Served) -
         assert "can no longer" not in effect(found)
         with found.expect_message("Privileges saved"):
             dialog.get_by_role("button", name="Save grant").click()
-        # A row of the list may lack what did not fit it: what is stored is read anew.
+        # A row of the list may omit parts: the stored document is read again.
         found.open("/ui/r/cdap/privileges", on=on)
         found.page.route(stored_of_kira, lambda route: route.fulfill(status=502, body=""))
         found.page.get_by_role("row", name="kira").get_by_role("button", name="Change").click()
@@ -158,7 +158,7 @@ def test_a_plan_is_of_what_stands_in_the_field(visit: Visits) -> None:
     with visit("admin") as found:
         page = found.page
         found.open("/ui/r/gravitino/plan")
-        page.route("**/api/v1/realms/gravitino/plan", lambda route: held.append(route))  # noqa: PLW0108 — Playwright marks what it calls
+        page.route("**/api/v1/realms/gravitino/plan", lambda route: held.append(route))  # noqa: PLW0108 — Playwright marks the function that it calls
         field = page.get_by_label("Policy file: paste it, or drop a file here")
         field.fill('[[statement]]\nid = "a"\nprivileges = ["USE_CATALOG"]\nto = ["user:ana"]\n')
         page.get_by_role("button", name="Plan", exact=True).click()
@@ -173,7 +173,7 @@ def test_a_plan_is_of_what_stands_in_the_field(visit: Visits) -> None:
 
 
 def test_a_filter_is_what_the_address_says(visit: Visits) -> None:
-    """A name that is typed is one entry of the history, and the back button changes the field."""
+    """A typed name is one entry of the history, and the back button changes the field."""
     with visit("admin") as found:
         page = found.page
         found.open("/ui/r/gravitino/statements")
@@ -228,7 +228,7 @@ def test_an_edit_of_a_role_outlives_a_reload_and_is_nobody_elses(
         found.settle()
         assert cell.inner_text().startswith("ALLOW")
         page.get_by_text("not saved yet").wait_for()
-        # Somebody else signs in on the same tab.
+        # Another user signs in on the same tab.
         page.context.clear_cookies()
         found.sign_in("hugo")
         kept = page.evaluate("Object.keys(sessionStorage)")
@@ -244,7 +244,7 @@ def test_enter_opens_what_was_typed_and_not_what_was_found_before(visit: Visits)
         field = page.get_by_role("combobox", name="Find an asset, a person, a rule")
         field.fill("forecasts")
         page.locator("[role=option]").first.wait_for()
-        page.route("**/api/v1/search?q=salaries*", lambda route: held.append(route))  # noqa: PLW0108 — Playwright marks what it calls
+        page.route("**/api/v1/search?q=salaries*", lambda route: held.append(route))  # noqa: PLW0108 — Playwright marks the function that it calls
         field.fill("salaries")
         field.press("Enter")
         request = first(page, held)

@@ -1,4 +1,4 @@
-"""What "As command" shows is a command: it runs, and answers as the page does."""
+"""The text of "As command" is a working command, with the same answer as the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGES = (
 
 
 def _run(command: str, capture: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Runs the command in this process: the exit code, and what it printed."""
+    """Runs the command in this process; returns the exit code and the output."""
     program, *words = shlex.split(command)
     assert program == "lakewarden"
     code = main(words)
@@ -41,7 +41,7 @@ def test_commands_run_and_answer_as_the_pages_do(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """On a copy of the estate, as a terminal beside the server would."""
+    """On a copy of the estate, like a terminal next to the server."""
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, tmp_path / file.name)
     monkeypatch.chdir(tmp_path)

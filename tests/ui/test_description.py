@@ -12,7 +12,7 @@ DESCRIPTION = Path(__file__).parents[2] / "ui" / "openapi.json"
 
 
 def test_the_description_that_the_types_come_from_is_the_servers() -> None:
-    """Else write it anew: `make ui-types`."""
+    """Otherwise regenerate it: `make ui-types`."""
     assert json.loads(DESCRIPTION.read_text("utf-8")) == json.loads(
         json.dumps(openapi.document(ENDPOINTS, "0"))
     )

@@ -1,7 +1,7 @@
 """The pictures of the pages in the documentation, drawn from the sample estate.
 
-`DRAW_PAGES=1` writes them anew (`make page-pictures`, part of `make golden`); without it each is
-compared with the page of today, and each screen has to have one.
+`DRAW_PAGES=1` regenerates them (`make page-pictures`, part of `make golden`); without it, each is
+compared with the current page, and each screen must have one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ MORE: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "policy-dark": SCREENS["policy"],
     "policies-narrow": SCREENS["policies"],
 }
-"""Pictures that are compared and stand on no page of the documentation."""
+"""Pictures that are compared but not shown on any page of the documentation."""
 
 MOST_DIFFERING: Final = 0.002
 NARROW: Final = (390, 844)
@@ -155,7 +155,7 @@ def test_a_picture_with_another_word_differs(browser: Browser) -> None:
 
 @pytest.fixture(scope="module")
 def is_debians() -> bool:
-    """Whether the browser is the one that the pictures were drawn with."""
+    """Whether the browser is the one with which the pictures were drawn."""
     path = chromium(BROWSERS)
     assert path is not None
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
@@ -163,7 +163,7 @@ def is_debians() -> bool:
 
 
 def _differing(browser: Browser, one: bytes, other: bytes) -> float:
-    """The part of the pixels that differ; the browser decodes the pictures."""
+    """The share of differing pixels; the browser decodes the pictures."""
     page = browser.new_page()
     try:
         texts = [base64.b64encode(picture).decode() for picture in (one, other)]

@@ -1,4 +1,4 @@
-"""Every page in a real browser: nothing breaks, fits, and nobody is shut out."""
+"""Every page in a real browser: no errors, no overflow, no accessibility violations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pages = Sequence[tuple[str, dict[str, str]]]
 
 
 def _of_each_kind() -> Pages:
-    """A form with an answer, tabs, an editor, a drawing, a long table."""
+    """A form with a result, tabs, an editor, a drawing, a long table."""
     kinds = ("/ui/ask", "/ui/asset", "/ui/r/datahub/policy", "/ui/r/gravitino/matrix", "/ui/audit")
     by_path = {path: (path, search) for path, search in pages()}
     return [by_path[path] for path in kinds]
@@ -35,13 +35,13 @@ def _of_each_kind() -> Pages:
 @night
 @pytest.mark.parametrize("view", ["wide", "dark"])
 def test_pages_are_without_barriers(visit: Visits, view: str) -> None:
-    """Pages are opened as links open them; by their addresses `ana` opens them below."""
+    """Pages are opened like by links; tests below open them by address, as `ana`."""
     with visit("admin", view) as found:
         barriers: dict[str, list[str]] = {}
         for path, search in pages():
             found.go(path, **search)
             assert found.overflow() <= 0, path
-            # What stands around the pages is the same on each.
+            # The frame of the pages is the same on each.
             barriers[path] = found.barriers("main" if barriers else "html")
         assert not any(barriers.values()), barriers
 
@@ -51,7 +51,7 @@ def test_pages_are_without_barriers(visit: Visits, view: str) -> None:
     [pytest.param(_of_each_kind(), id="width"), pytest.param(pages(), marks=night, id="barriers")],
 )
 def test_every_page_fits_a_phone(visit: Visits, checked: Pages) -> None:
-    """By day what shuts somebody out is looked for on a page of each kind."""
+    """By day, accessibility is checked on one page of each kind."""
     with visit("admin", "narrow") as found:
         barriers: dict[str, list[str]] = {}
         for path, search in pages():

@@ -1,4 +1,4 @@
-"""Whatever a name holds, a page shows it as text: no dialog, no violation, no element made."""
+"""Any name is shown as text: no dialog, no policy violation, no created element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWING = (
     *("/ui/r/datahub/statements", "/ui/r/datahub/policies", "/ui/r/datahub/policy/new"),
     *("/ui/r/gravitino/matrix", "/ui/links/suggestions"),
 )
-"""Pages with lists and pictures of what is stored."""
+"""Pages with lists and pictures of stored entities."""
 
 
 def store(served: Served, hostile: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Policies of others in Ranger, taken over as statements of the realm."""
+"""Policies of others in Ranger, adopted as statements of the realm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _one(ranger: Ranger) -> Told:
 
 
 def policy(name: str, table: str, accesses: tuple[str, ...], **to: list[str]) -> dict[str, Any]:
-    """What somebody made by hand on a table of `c.sales`."""
+    """A policy that somebody created by hand on a table of `c.sales`."""
     values = {"catalog": ["c"], "schema": ["sales"], "table": [table], "column": ["*"]}
     item = {"accesses": [{"type": one, "isAllowed": True} for one in accesses]}
     everybody = {kind: to.get(kind, []) for kind in ("users", "groups", "roles")}
@@ -64,7 +64,7 @@ def test_a_policy_of_others_becomes_statements_and_goes(ranger: Ranger, one: Tol
         ("ana", "lk:rg-role-desk"), ("bo", "lk:rg-role-desk"), ("eve", "lk:rg-user-eve")
     }  # fmt: skip
     assert all("orders" in str(each.scope) for each in proposal.statements.values())
-    assert one.adopting(realm).adopted == ()  # nobody has it by ours
+    assert one.adopting(realm).adopted == ()  # nobody has it by our policies
     after = with_it(realm, proposal)
     made = one.adopting(after)
     assert [each.name for each in made.adopted] == ["by hand"]
@@ -114,7 +114,7 @@ def test_a_wildcard_is_what_is_stored_and_stays(ranger: Ranger, one: Told) -> No
 
 
 def test_policies_on_the_same_resources_make_room(ranger: Ranger, one: Told) -> None:
-    """Ranger takes no second policy there: theirs goes, and then ours comes."""
+    """Ranger accepts no second policy there: theirs is removed before ours is created."""
     realm = realm_of(READ)
     one.push(realm)
     mine = next(
@@ -154,7 +154,7 @@ def test_a_push_that_takes_over_goes_on_after_a_kill(ranger: Ranger, one: Told) 
 
 @pytest.mark.nightly
 def test_what_is_taken_over_is_never_more_than_was_held(tmp_path: Path) -> None:
-    """Ranger's own engine gives by ours at most what theirs and the realm gave before."""
+    """By Ranger's own engine, ours grants at most what theirs and the realm granted before."""
     realm = realm_of()
     requests: list[dict[str, Any]] = [
         {"user": user, "groups": [], "roles": [], "access": access,

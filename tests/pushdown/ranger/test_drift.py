@@ -1,4 +1,4 @@
-"""Whom policies of others with wildcards give what the realm denies: as Ranger matches them."""
+"""Users to whom policies of others with wildcards grant what the realm denies, as in Ranger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN, BRACKETS = Grant(("c", "s", "a1x"), "select"), Grant(("c", "s", "a[1]x"),
 
 
 def policy(pattern: str, *, is_excluded: bool = False) -> dict[str, Any]:
-    """One of somebody else, for `ana`."""
+    """Another owner's policy, for `ana`."""
     names = {"catalog": "c", "schema": "s", "table": pattern}
     resources: dict[str, Any] = {level: {"values": [name]} for level, name in names.items()}
     resources["table"]["isExcludes"] = is_excluded
@@ -32,13 +32,13 @@ def policy(pattern: str, *, is_excluded: bool = False) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("pattern", "denied"),
     [
-        ("a[1]*", ("ana",)),  # Ranger has no classes of characters: this is `a[1]x` alone
+        ("a[1]*", ("ana",)),  # Ranger has no character classes: this matches only `a[1]x`
         ("a[1]x", ("ana",)),
         ("a1*", ()),
         ("a1?", ()),
         ("a?x", ()),
         ("a*", ("ana",)),
-        ("[!b]*", ("ana",)),  # fits nothing that is known here
+        ("[!b]*", ("ana",)),  # matches no known name here
     ],
 )
 def test_a_wildcard_is_what_it_is_in_ranger(pattern: str, denied: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""A service of HDFS told to a Ranger admin: which paths, drift of them, and what is refused."""
+"""An HDFS service pushed to a Ranger admin: its paths, their drift, and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READ = ("USE_CATALOG", "USE_SCHEMA", "READ_FILESET")
 
 
 def realm_of(**readers: str) -> RealmState:
-    """Filesets of two catalogs; each user named here reads all that lies in one place."""
+    """Filesets of two catalogs; each user named here may read everything in one place."""
     system = load_system("gravitino", SETTINGS)
     entities = [Entity("metalake", "lk")]
     for catalog in ("fs", "other"):
@@ -71,7 +71,7 @@ def of_files(ranger: Ranger, catalog: str = "", style: str = "") -> Told:
 
 
 def readers(ranger: Ranger, *, styled: bool = False) -> dict[str, set[str]]:
-    """Who reads what, by policies of ours."""
+    """The readers of paths, by our policies."""
     marks, policies = Marks("rg", STORE), ranger.policies.values()
     now = held(marks, {}, policies, ranger.roles.values(), styled=styled)
     return {

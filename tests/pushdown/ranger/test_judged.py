@@ -1,4 +1,4 @@
-"""Ranger's own engine on what an admin was told of random worlds: never more than is allowed."""
+"""Ranger's own engine on pushed random worlds: it never allows more than the realm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.pushdown.ranger.worlds import Told, shipped, told
 
 
 def pushed(seed: int, limits: int = 0) -> Iterator[tuple[documents.Realms, Told]]:
-    """The world of that seed, and an admin of Trino's service as Ranger ships it, told of it."""
+    """The world of the seed, pushed to an admin with Trino's service as Ranger ships it."""
     realm = documents.realm_of(seed, limits)
     with serving(Ranger("trino", shipped("trino"))) as ranger:
         one = told(ranger, realm.metalake)
@@ -29,7 +29,7 @@ def pushed(seed: int, limits: int = 0) -> Iterator[tuple[documents.Realms, Told]
 
 
 def asked(realm: documents.Realms, one: Told, folder: Path) -> Counter[str]:
-    """What the engine answers to all that `documents.asked` asks, beside the realm's answer."""
+    """The engine's answers to all requests of `documents.asked`, compared with the realm's."""
     questions = list(documents.asked(realm))
     requests = [documents.request(*each) for each in questions]
     ranger, residues = one.ranger, [*one.plan(realm.state).residues]
@@ -67,7 +67,7 @@ def test_random_worlds_are_never_told_more(seed: int, tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(200, 215))
 def test_random_limits_bind(seed: int, tmp_path: Path) -> None:
-    """Filters and masks of an admin bind those whom they bind in the realm."""
+    """Filters and masks in the admin bind the users whom they bind in the realm."""
     for realm, one in pushed(seed, limits=8):
         ranger = one.ranger
         held = Documents(
@@ -80,7 +80,7 @@ def test_random_limits_bind(seed: int, tmp_path: Path) -> None:
 
 
 def check_files(seed: int, folder: Path) -> Counter[str]:
-    """A world told to an admin of HDFS as Ranger ships it, asked about paths."""
+    """A world pushed to an admin with HDFS as Ranger ships it, with requests about paths."""
     world = world_of("hdfs", seed)
     with serving(Ranger("hdfs", shipped("hdfs"))) as ranger:
         one = told(ranger, world.naming.metalake)
@@ -113,7 +113,7 @@ def test_random_services_of_one_catalog_are_never_told_more(
 ) -> None:
     world = world_of(type, seed)
     definition = shipped(type)
-    if type == "kafka":  # a service that takes topics for one another is refused
+    if type == "kafka":  # a service that does not distinguish topics is refused
         for resource in definition["resources"]:
             resource["matcherOptions"]["ignoreCase"] = "false"
     with serving(Ranger(type, definition)) as ranger:

@@ -1,4 +1,4 @@
-"""A small realm of Trino told to a Ranger admin: drift, races, lost connections, errors."""
+"""A small Trino realm pushed to a Ranger admin: drift, races, lost connections, errors."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def realm_of(
     tagged: Sequence[tuple[str, str]] = (),
     settings: Mapping[str, str] = SETTINGS,
 ) -> RealmState:
-    """Three tables of a schema, four users, and what these statements give beside its use.
+    """Three tables of a schema, four users, and the grants of these statements besides its use.
 
-    `tagged` are things, each with a tag that lies on it.
+    `tagged` are entities, each with one of its tags.
     """
     system = load_system("gravitino", settings)
     names = ("metalake:lk", "catalog:lk:c", "schema:lk:c.sales", *ALL, COLUMN, *more)
@@ -247,7 +247,7 @@ def test_drift_names_what_others_did_and_a_push_undoes_it(
     assert one.drift(realm).differences == []
 
 
-# --- nothing is opened on the way ---
+# --- no access is opened on the way ---
 
 
 def _users_with(items: list[dict[str, Any]], roles: Mapping[str, frozenset[str]]) -> set[str]:
@@ -262,9 +262,9 @@ Views = Mapping[tuple[str, str], tuple[str, frozenset[str]]]
 
 
 def views(ranger: Ranger) -> tuple[set[tuple[str, str, str]], Views]:
-    """Who has which access on which table, and how each reader sees it: the condition, the masks.
+    """The users' accesses on tables, and each reader's view: the condition, the masks.
 
-    Worked out from what the admin stores, as Ranger takes it: the first filter that fits.
+    Computed from the admin's contents, like Ranger does: the first matching filter.
     """
     roles: dict[str, frozenset[str]] = {}
     stored = {role["name"]: role for role in ranger.roles.values()}
@@ -303,7 +303,7 @@ def check_never_more(
     now: tuple[set[tuple[str, str, str]], Views],
     sides: list[tuple[set[tuple[str, str, str]], Views]],
 ) -> None:
-    """Whatever somebody has or sees, they have or see it on one of the sides."""
+    """Every access and every view of a user exists on one of the two sides."""
     access, seen = now
     assert access <= set().union(*(side[0] for side in sides)), access
     for key, (condition, masks) in seen.items():
@@ -329,13 +329,13 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
         realm_of(READ, US, readers=("bo", "eve")),
     ),
 }
-"""Realms before and after changes that move access, filters and masks at once."""
+"""Realms before and after changes that affect access, filters and masks at once."""
 
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["mask for filter", "a reader goes as limits do"])
 def test_a_push_that_is_killed_opens_nothing_and_goes_on(name: str) -> None:
-    """Killed at a few requests; by night at each."""
+    """Killed at a few requests; nightly at each."""
     check_kills(CHANGES[name](), 17)
 
 
@@ -348,7 +348,7 @@ def test_a_push_that_is_killed_at_any_request_opens_nothing(name: str) -> None:
 def _killed_at(
     ranger: Ranger, before: RealmState, after: RealmState, number: int, when: str
 ) -> bool:
-    """Whether the push came as far as to that request, which nobody answered any more."""
+    """Whether the push reached that request, which was the first without a response."""
     one = told(ranger, "lk")
     one.push(before)
     old = views(ranger)
@@ -377,7 +377,7 @@ def _killed_at(
 
 
 Kills = Callable[[Ranger, RealmState, RealmState, int, str], bool]
-"""Whether a push from one realm to the next came to the request of that number, which is lost."""
+"""Whether a push from one realm to the next reached the numbered request, which is lost."""
 
 
 def check_kills(
@@ -386,7 +386,7 @@ def check_kills(
     makes: Callable[[], Ranger] = lambda: ranger_of("trino"),
     killed_at: Kills = _killed_at,
 ) -> None:
-    """Every so many requests one is lost, or its answer, each time of a new Ranger."""
+    """Loses one in so many requests, or its response, each time with a new Ranger."""
     number, lost = 1, True
     while lost:
         lost = False
@@ -426,7 +426,7 @@ def _policy(type: int, column: str, priority: int = 0, **says: object) -> dict[s
 
 
 def _side(condition: str, *masks: tuple[str, str, int]) -> Held:
-    """A table that one reads, with a filter and masks: the column, what it shows, the priority."""
+    """A readable table, with a filter and masks: the column, the shown value, the priority."""
     made = [_policy(0, "*")] + ([_policy(2, "", filter=condition)] if condition else [])
     made += [
         _policy(1, column, priority, mask={"dataMaskType": "MASK_NULL"} if shown == "NULL" else
@@ -437,7 +437,7 @@ def _side(condition: str, *masks: tuple[str, str, int]) -> Held:
 
 
 def _seen(policies: Mapping[str, Any]) -> tuple[str, set[str]]:
-    """The condition, and what may be shown of a column, whichever policy Ranger takes first."""
+    """The condition, and the possible values of a column, whichever policy Ranger takes first."""
     condition, shown = "", set()
     for one in policies.values():
         first = one[ITEMS[one["type"]]][0]
@@ -475,11 +475,11 @@ def test_rows_of_one_side_are_never_shown_with_values_of_the_other(
     assert now == after.policies
 
 
-# --- what cannot be ---
+# --- impossible pushes ---
 
 
 def test_a_policy_of_others_on_the_same_resources_stays(ranger: Ranger, one: Told) -> None:
-    """Ranger refuses a second policy on the same resources; without a filter there is no read."""
+    """Ranger refuses a second policy on the same resources; without the filter, no read."""
     realm = realm_of(READ, EU)
     one.push(realm)
     filters = [each for each in ranger.policies.values() if each["policyType"] == 2]
@@ -529,7 +529,7 @@ def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
 def test_names_that_ranger_takes_for_one_another_are_left_out(
     other: str, ranger: Ranger, one: Told
 ) -> None:
-    """Its own definitions do not look at case, so a policy would be for both."""
+    """Its own definitions ignore case, so a policy would apply to both."""
     realm = realm_of(READ, more=(f"table:lk:c.sales.{other}",))
     one.push(realm)
     told_of = {table for _, table in views(ranger)[1]}

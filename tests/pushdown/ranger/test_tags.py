@@ -1,4 +1,4 @@
-"""Masks by tags as policies about tags: what is told, by whom it is undone, and kills."""
+"""Masks by tags as tag policies: their push, changes by others, and kills."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Tags = Sequence[tuple[str, str]]
 
 
 def tagged_realm(*stated: Mapping[str, Any], tags: Tags = ((COLUMN, "pii"),)) -> RealmState:
-    """The realm of `test_push` with one more column, and tags on things of it."""
+    """The realm of `test_push` with another column, and tags on its entities."""
     return realm_of(READ, *stated, more=MORE, tagged=tags)
 
 
@@ -68,7 +68,7 @@ def about_tags(ranger: Ranger) -> list[dict[str, Any]]:
 
 
 def lying(ranger: Ranger, guid: str = "lakewarden-rg-") -> set[tuple[str, tuple[str, ...]]]:
-    """The tags that lie on resources whose objects have such guids, with the names of these."""
+    """The tags on resources whose objects have such guids, with the names of the resources."""
     store, levels = ranger.tags, ("catalog", "schema", "table", "column")
     found = set()
     for tag, on in store.lying:
@@ -80,9 +80,9 @@ def lying(ranger: Ranger, guid: str = "lakewarden-rg-") -> set[tuple[str, tuple[
 
 
 def masked(ranger: Ranger, user: str, table: str, column: str) -> str:
-    """How the user sees a column of the schema: by the highest priority, then by tags first.
+    """The user's view of a column of the schema: by the highest priority, tags first.
 
-    Worked out from what the admin stores, as Ranger's engine does it; "" is unmasked.
+    Computed from the admin's contents, like Ranger's engine does; "" is unmasked.
     """
     stored = {role["name"]: role for role in ranger.roles.values()}
 
@@ -113,7 +113,7 @@ def masked(ranger: Ranger, user: str, table: str, column: str) -> str:
     return min(found)[2] if found else ""
 
 
-# --- what is told ---
+# --- pushed policies ---
 
 
 def test_a_mask_by_a_tag_is_a_policy_about_it(ranger: Ranger, one: Told) -> None:
@@ -131,7 +131,7 @@ def test_a_mask_by_a_tag_is_a_policy_about_it(ranger: Ranger, one: Told) -> None
     assert {*ranger.tags.definitions} == {"pii"}
     found = one.drift(realm)
     assert (found.differences, found.foreign) == ([], [])
-    # what is stored keeps its mask: by its name before those by tags, by a wildcard after them
+    # stored entities keep their masks: by name before those by tags, by wildcard after them
     own = {
         each["resources"]["column"]["values"][0]: each["policyPriority"]
         for each in ranger.policies.values()
@@ -162,7 +162,7 @@ def test_without_the_option_all_is_as_before(ranger: Ranger, one: Told) -> None:
 
 
 def test_what_gets_the_tag_later_is_masked_at_once(ranger: Ranger, one: Told) -> None:
-    """By the tag alone; also what others put it on, of which the realm knows nothing."""
+    """By the tag alone; also for tags that others assign, which the realm does not know."""
     before, after = tagged_realm(PII), tagged_realm(PII, tags=[(COLUMN, "pii"), (NOTE, "pii")])
     one.push(before)
     assert masked(ranger, "ana", "orders", "note") == ""
@@ -248,7 +248,7 @@ def test_tags_that_differ_in_case_are_left_out(ranger: Ranger, one: Told) -> Non
     assert any("Ranger has the tag `secret`" in each.why for each in one.plan(realm).residues)
 
 
-# --- beside others ---
+# --- policies of others ---
 
 ABOUT: dict[str, Any] = {
     "service": TAG_SERVICE, "name": "pii of others", "policyType": 0,
@@ -259,7 +259,7 @@ ABOUT: dict[str, Any] = {
 
 
 def test_no_tag_is_put_where_policies_of_others_are_about_it(ranger: Ranger, one: Told) -> None:
-    """They would give what the realm denies, on what we say has the tag."""
+    """They would grant what the realm denies, on the entities that we tag."""
     realm = tagged_realm(PII)
     one.push(realm)
     ranger.put_policy(copy.deepcopy(ABOUT))
@@ -272,7 +272,7 @@ def test_no_tag_is_put_where_policies_of_others_are_about_it(ranger: Ranger, one
     assert len(about_tags(ranger)) == 2
     assert any("`pii of others`" in each.why for each in one.plan(realm).residues)
     assert one.drift(realm).foreign[0].denied == ()
-    # of another engine they do not matter
+    # policies for another engine do not matter
     (other,) = [each for each in about_tags(ranger) if each["name"] == "pii of others"]
     other["policyItems"][0]["accesses"][0]["type"] = "hive:select"
     one.push(realm)
@@ -387,7 +387,7 @@ def test_tags_of_others_are_named_and_stay(ranger: Ranger, one: Told) -> None:
     assert lying(ranger, "") == {("pii", ("c", "sales", "clients", "phone"))}
 
 
-# --- nothing is opened on the way ---
+# --- no access is opened on the way ---
 
 Two = tuple[RealmState, RealmState]
 BOTH: Tags = [(COLUMN, "pii"), (NOTE, "secret"), ("table:lk:c.sales.items", "pii")]
@@ -406,7 +406,7 @@ CHANGES: Mapping[str, Callable[[], Two]] = {
 
 
 def test_a_push_with_tags_that_is_killed_opens_nothing_and_goes_on() -> None:
-    """Killed at a few requests; by night at each."""
+    """Killed at a few requests; nightly at each."""
     check_tags("tags come and others go", 23)
 
 
@@ -431,7 +431,7 @@ def _masks(ranger: Ranger) -> dict[tuple[str, str, str], str]:
 def _killed_at(
     ranger: Ranger, before: RealmState, after: RealmState, number: int, when: str
 ) -> bool:
-    """Whether the push came as far as to that request, which nobody answered any more."""
+    """Whether the push reached that request, which was the first without a response."""
     one = with_tags(ranger)
     one.push(before)
     old, old_masks = views(ranger), _masks(ranger)
@@ -453,7 +453,7 @@ def _killed_at(
     one.push(after)
     check_never_more(middle, [old, views(ranger)])
     for (user, table, column), shown in masks.items():
-        if (user, table) in middle[1]:  # who reads it
+        if (user, table) in middle[1]:  # the readers
             sides = old_masks[user, table, column], masked(ranger, user, table, column)
             assert shown in {*sides, "MASK_NULL"}, (user, table, column, shown, sides)
     assert not one.plan(after).is_pending
@@ -473,7 +473,7 @@ def test_lost_answers_about_tags_are_asked_for_again(ranger: Ranger, one: Told) 
     assert ranger.tags.resources == {}
 
 
-# --- what cannot be ---
+# --- impossible pushes ---
 
 
 def test_errors_of_tag_services_say_what_to_do(ranger: Ranger, one: Told) -> None:

@@ -1,4 +1,4 @@
-"""Ranger's own engine on tags that an admin was told of random worlds: exact, and never more."""
+"""Ranger's own engine on pushed tags of random worlds: exact, and never more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Place = tuple[tuple[str, ...], str]
 
 
 def with_tags(facts: Facts, seed: int) -> Facts:
-    """The facts with tags on things of all levels, and filters and masks by them."""
+    """The facts with tags on entities of all levels, and filters and masks by them."""
     rng = random.Random(f"tags {seed}")
     metalakes = [row.entity.name for row in facts.entities if row.entity.type == "metalake"]
     tags = [Entity("tag", f"{lake}:{tag}") for lake in metalakes for tag in TAGS]
@@ -67,7 +67,7 @@ def _by_tag(facts: Facts, rng: random.Random, lake: str, number: int) -> Stateme
 
 
 def pushed(seed: int, limits: int) -> Iterator[tuple[documents.Realms, Told]]:
-    """The world of that seed, and an admin that was told of it with its tags."""
+    """The world of the seed, pushed to an admin with its tags."""
     realm = documents.realm_of(seed, limits, with_tags)
     with serving(linked(Ranger("trino", shipped("trino")))) as ranger:
         one = told(ranger, realm.metalake)
@@ -79,7 +79,7 @@ def pushed(seed: int, limits: int) -> Iterator[tuple[documents.Realms, Told]]:
 
 
 def check_masks(seed: int, folder: Path, limits: int = 5) -> Counter[str]:
-    """Whoever reads sees what the realm says; where others put a tag, never more than NULL."""
+    """Readers see what the realm defines; with a tag assigned by others, never more than NULL."""
     counts: Counter[str] = Counter()
     for realm, one in pushed(seed, limits):
         tables = sorted(path for type, path in realm.paths if type in ("table", "view"))
@@ -107,9 +107,9 @@ def check_masks(seed: int, folder: Path, limits: int = 5) -> Counter[str]:
 def put_later(
     realm: documents.Realms, ranger: Ranger, tables: list[tuple[str, ...]], seed: int
 ) -> dict[Place, str]:
-    """What others put a tag on that the realm knows nothing of: some columns of tables."""
+    """Entities that others tag without the realm's knowledge: some columns of tables."""
     rng, names = random.Random(f"later {seed}"), about(ranger)
-    plain = [path for path in tables if not {*"*?{}"} & {*"".join(path)}]  # no wildcard for others
+    plain = [path for path in tables if not {*"*?{}"} & {*"".join(path)}]  # no wildcards for others
     places = [(path, column) for path in plain for column in documents.COLUMNS]
     later = {one: rng.choice(names) for one in rng.sample(places, len(places) // 4) if names}
     for (path, column), tag in later.items():
@@ -130,7 +130,7 @@ def check_one(
     answer: Mapping[str, Any],
     later: Mapping[Place, str],
 ) -> str:
-    """How the answer is right, in one word."""
+    """The kind of agreement, in one word."""
     _, is_masked, value = documents._bound(realm, user, *at)
     where = (user, at, answer, value, later.get(at))
     if is_masked:
@@ -147,7 +147,7 @@ def check_one(
 
 
 def binds(realm: documents.Realms, user: str, tag: str) -> bool:
-    """Whether a mask by the tag binds the user, whatever it lies on."""
+    """Whether a mask by the tag binds the user, on any entity."""
     matrix, identities = realm.state.matrix, realm.state.system.identities
     subject = matrix.subject(Request(identities.user(user), "", NO_RESOURCE, NOW))
     return any(
@@ -173,7 +173,7 @@ def test_random_masks_by_tags_are_judged_as_the_kernel_does(seed: int, tmp_path:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(640, 655))
 def test_tags_give_no_access(seed: int, tmp_path: Path) -> None:
-    """What may be done is what it is without tags: never more than the realm allows."""
+    """The permissions equal those without tags: never more than the realm's."""
     for realm, one in pushed(seed, 4):
         questions = list(documents.asked(realm))
         answers = judged(

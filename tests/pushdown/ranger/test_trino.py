@@ -1,4 +1,4 @@
-"""A real Trino whose Ranger plugin polls an admin that was pushed to: who sees and may do what.
+"""A real Trino whose Ranger plugin polls a pushed admin: its users' reads and permissions.
 
 It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
 """
@@ -65,7 +65,7 @@ def _realm(*, limited: bool) -> RealmState:
 
 
 def _called(statements: list[Outcome]) -> list[Outcome]:
-    """The statements where Trino's catalog has the name that it has in the realm."""
+    """The statements with the catalog's name in the realm as Trino's name."""
     return [
         (
             user,

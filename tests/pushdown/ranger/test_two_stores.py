@@ -1,4 +1,4 @@
-"""Two stores with a target of one name in one Ranger: what is one's own stays with each."""
+"""Two stores with a target of the same name in one Ranger: each keeps its own objects."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_tags_of_another_store_stay(ranger: Ranger) -> None:
 
 
 def test_what_a_store_told_before_marks_had_one_is_its_own(ranger: Ranger) -> None:
-    """It is marked by the next push, with its names, and nobody has less meanwhile."""
+    """The next push marks it, with its names, and no user loses access meanwhile."""
     one, other = with_tags(ranger), of_store(ranger, OTHER)
     realm = tagged_realm(PII, EU)
     one.store = ""
@@ -121,7 +121,7 @@ def test_what_a_store_told_before_marks_had_one_is_its_own(ranger: Ranger) -> No
 
 
 def before_stores(target: PushTarget) -> PushTarget:
-    """The target as a store from before has it: no push had said which guids tags have."""
+    """The target in an older store: no push had recorded the guids of tags."""
     pushed = {key: value for key, value in target.pushed.items() if key != "tag_guids"}
     assert len(pushed) < len(target.pushed)
     return replace(target, pushed=pushed)

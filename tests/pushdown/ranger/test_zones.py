@@ -1,4 +1,4 @@
-"""Security zones of Ranger: a target for each zone, judged by Ranger's own engine."""
+"""Security zones of Ranger: a target for each zone, evaluated by Ranger's own engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _ranger() -> Iterator[Ranger]:
 
 
 def both(ranger: Ranger, metalake: str, *zones: str) -> list[Told]:
-    """A target for what lies in no zone, and one for each of the zones; they know one another."""
+    """A target for everything outside zones, and one for each zone; they know each other."""
     found = [told(ranger, metalake)]
     for number, zone in enumerate(zones):
         found.append(told(ranger, metalake, name=f"z{number}"))
@@ -65,7 +65,7 @@ def test_a_target_writes_the_zone_that_it_tells(ranger: Ranger) -> None:
         for name in one["resources"].get("table", {"values": ["*"]})["values"]
     }
     assert "orders" in tables
-    # what the zone is told by a target of its own is no residue of the other one
+    # what a zone's own target pushes is no residue of the other target
     assert not [one for one in plain.plan(realm).residues if "`eu`" in one.why]
     assert not plain.plan(realm).is_pending
     zoned.reset()
@@ -148,11 +148,11 @@ def test_what_is_in_a_zone(
     assert (zone.has(content), zone.meets(content)) == (has, meets)
 
 
-# --- random worlds, by Ranger's own engine ---
+# --- random worlds, evaluated by Ranger's own engine ---
 
 
 def random_zones(realm: documents.Realms, seed: int) -> dict[str, list[dict[str, list[str]]]]:
-    """Zones that have catalogs, schemas and tables of a world, none of which lie in one another."""
+    """Zones with catalogs, schemas and tables of a world, none nested in another."""
     rng = random.Random(f"zones {seed}")
     paths = sorted(path for type, path in realm.paths if type in ("catalog", "schema", "table"))
     rng.shuffle(paths)
@@ -167,7 +167,7 @@ def random_zones(realm: documents.Realms, seed: int) -> dict[str, list[dict[str,
 
 
 def check_zones(seed: int, folder: Path, *, with_limits: bool = True) -> Counter[str]:
-    """What the engine answers to a world told to all zones, to some, and with its limits."""
+    """The engine's answers after a push to all zones, to some, and with limits."""
     realm = documents.realm_of(seed, limits=6)
     counts: Counter[str] = Counter()
     with serving(Ranger("trino", shipped("trino"))) as ranger:
@@ -193,7 +193,7 @@ def check_zones(seed: int, folder: Path, *, with_limits: bool = True) -> Counter
 
 
 def ask(realm: documents.Realms, targets: list[Told], folder: Path, number: int) -> Counter[str]:
-    """Never more than the realm allows; with all targets told, as much but for the residue."""
+    """Never more than the realm allows; with all targets pushed, as much except for the residue."""
     ranger = targets[0].ranger
     questions = list(documents.asked(realm))
     requests = [documents.request(*each) for each in questions]

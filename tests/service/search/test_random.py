@@ -1,4 +1,4 @@
-"""On random estates every page, total and facet is what looking at each entity would give."""
+"""On random estates, every page, total and facet equals a search of each entity."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BY_NIGHT = [pytest.param(seed, 100, marks=pytest.mark.nightly) for seed in range
 
 
 class Server:
-    """A decision service with an estate in it."""
+    """A decision service with an estate."""
 
     def __init__(self, store: SqlStore, seed: int, settings: Mapping[str, str] = SETTINGS) -> None:
         self.random = Random(seed)
@@ -58,7 +58,7 @@ class Server:
         )
 
     def change(self) -> None:
-        """Takes some entities away, brings some back, says other things of some."""
+        """Removes some entities, restores some, and changes aspects of some."""
 
         def task(transaction: WriteTransaction) -> None:
             gone = self.random.sample(entities(Random(self.random.random())), 6)
@@ -72,7 +72,7 @@ class Server:
         self.service.write(SYSTEM, task)
 
     def brute(self) -> tuple[Brute, Oracle]:
-        """What is stored, to be looked at one by one."""
+        """The stored rows, for a literal search."""
         system = self.service.state.realm(REALM).system
         with self.store.reading() as reading:
             facts: Facts = reading.facts(REALM, system)
@@ -122,7 +122,7 @@ def check(server: Server, service: DecisionService, questions: int) -> None:
                 counted = {c.value: c.number for c in facets.of(field, search.results, 1000).counts}
                 if field != "env":
                     assert counted == brute.facet(field, wanted), (field, asked)
-    assert met > questions // 2  # not all questions are idle
+    assert met > questions // 2  # enough questions have results
 
 
 def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: Random) -> None:

@@ -261,14 +261,14 @@ def test_a_push_is_shown_with_its_drift_and_repaired(
     for _ in range(2):
         found = cli("demo", "--once", "--push", "--dir", str(folder))
         assert found.code == 0, found.err
-        shown = found.out[found.out.index("PostgreSQL, told by") :]
+        shown = found.out[found.out.index("PostgreSQL, managed by") :]
         assert "+ ana: SELECT (masked) on finance.payments" in shown
         assert "P-3  I-1057  2026-02-02  9900.00  ****4300" in shown
         assert "P-3  I-1057  2026-02-02  9900.00  NL91ABNA0417164300" in shown
         assert "   jane: permission denied for finance.payments" in shown
         assert "missing: SELECT on finance.payments of lw_demo_" in shown
         assert "SELECT on finance.payments to jane, for jane, which the realm denies jane" in shown
-        assert "The next push repairs what is ours: 0 differences are left." in shown
+        assert "The next push restores the grant: 0 differences are left." in shown
     with opened(f"sqlite:///{folder}/lakewarden.db") as service, service.reading() as reading:
         assert not list(push_target.targets(reading, service.state.realms))
         assert service.state.realm("gravitino").realm.settings.get("postgresql") != "on"

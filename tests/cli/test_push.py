@@ -146,11 +146,11 @@ def test_the_page_is_followed(target: Any, capsys: pytest.CaptureFixture[str]) -
         assert code in (0, 1), (command, error)
     code, said = printed["doctor"]
     assert code == 0
-    assert said.startswith("the account of `pg` may do everything that a push does\nwarning: ")
+    assert said.startswith("the account of `pg` has all rights that a push needs\nwarning: ")
     assert printed["plan"][0] == 1
     assert "+ ana, bo: SELECT on 1, such as sales.orders" in printed["plan"][1]
     assert '  CREATE ROLE "lw_pg_' in printed["plan"][1]
-    assert "was told what `lake` allows" in printed["apply"][1]
+    assert "now has what `lake` allows" in printed["apply"][1]
     assert "quillmere.warehouse" in printed["targets"][1]
     assert seen(target, "ana") == [1, 2]
     assert seen(target, "bo") == [1]
@@ -381,7 +381,7 @@ def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> N
     assert pushed("watch --once")[0] == 1
     target.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC")
     code, out, _ = pushed("watch --once")
-    assert (code, out) == (0, "pg: it is as it was pushed\n")
+    assert (code, out) == (0, "pg: no drift\n")
     target.execute("GRANT DELETE ON sales.orders TO ana")
     for _ in range(2):
         code, out, _ = pushed("watch pg --once --format json")
@@ -405,7 +405,7 @@ def test_a_watch_tells_drift_once_and_records_it(target: Any, pushed: GoOn) -> N
     code, out, error = pushed("watch --once")
     assert code == 3
     assert "gone" in error
-    assert "pg: it is as it was pushed" in out
+    assert "pg: no drift" in out
     assert pushed("watch --every 0s")[0] == 2
 
 

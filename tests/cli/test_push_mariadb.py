@@ -81,14 +81,14 @@ def test_a_push_that_stops_goes_on_with_its_plan(
     assert code == 3, error
     assert "s3cret" not in error
     assert seen(server, "ana") == []
-    assert "a push was begun and is not known to be done" in push("drift shop")[1]
+    assert "a push was started and may not have finished" in push("drift shop")[1]
     assert json.loads(push("plan shop --format json")[1])["unfinished"]
     execute(server, "GRANT UPDATE ON mysql.* TO pusher")
     code, out, error = push("apply push.json")
     assert code == 1, error  # the filter of `bo` is left out
-    assert "was told what `lake` allows" in out
+    assert "now has what `lake` allows" in out
     assert (seen(server, "ana"), seen(server, "bo")) == ([1, 2], [])
-    assert push("drift shop")[:2] == (0, "`shop` is as it was pushed\n")
+    assert push("drift shop")[:2] == (0, "`shop` has no drift\n")
     assert push("apply push.json")[0] == 2
     assert push("reset shop")[0] == 0
     assert seen(server, "ana") == []

@@ -26,9 +26,9 @@ def log_delivery(target: PushTarget, statements: int, error: str) -> None:
     """Logs a delivery."""
     name, realm = target.name, target.realm
     if error:
-        log.get().warning("target not told", target=name, realm=realm, why=error)
+        log.get().warning("target push failed", target=name, realm=realm, why=error)
     elif statements:
-        log.get().info("target told", target=name, realm=realm, statements=statements)
+        log.get().info("target pushed", target=name, realm=realm, statements=statements)
 
 
 class PushWorker:

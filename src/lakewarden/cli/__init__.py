@@ -123,7 +123,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
     "push": (
-        "Databases that are told what a realm allows: plan, apply, drift.",
+        "Databases to which a realm's permissions are pushed: plan, apply, drift.",
         {
             "target add": "lakewarden.cli.push:add",
             "target remove": "lakewarden.cli.push:remove",

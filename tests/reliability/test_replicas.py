@@ -1,4 +1,4 @@
-"""Two processes on one store: each reflects the other's confirmed writes, with and without token."""
+"""Two processes on one store: each reflects the other's confirmed writes, also without a token."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_work_stops_at_its_next_step() -> None:
     with working(cancellation), pytest.raises(Cancelled):
         work()
     assert len(done) == 2_000
-    check()  # the other work was cancelled
+    check()  # only that work was cancelled
 
 
 def test_what_is_shielded_is_finished_and_not_begun_when_it_is_too_late() -> None:

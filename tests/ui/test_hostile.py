@@ -89,7 +89,7 @@ def open_each(visit: Visits, served: Served, hostile: list[str], opened: Iterabl
             is_text(found)
             found.go("/ui/asset", realm="datahub", e=urn("dataset", place))
             is_text(found)
-            # As a link from elsewhere would bring it.
+            # Like a link from another page.
             found.go(
                 ABOUT_ONE[place % len(ABOUT_ONE)],
                 realm="gravitino",
@@ -99,7 +99,7 @@ def open_each(visit: Visits, served: Served, hostile: list[str], opened: Iterabl
 
 
 def test_markup_in_names_is_text(own_visit: Visits, own_served: Served) -> None:
-    """Two names that hold six kinds of markup; by night each kind is a name of its own."""
+    """Two names with six kinds of markup; nightly, each kind is a separate name."""
     showing = [one for one in pages() if one[0] in SHOWING]
     assert {path for path, _ in showing} == {*SHOWING}
     open_each(own_visit, own_served, ["".join(MARKUP[:3]), "".join(MARKUP[3:6])], showing)

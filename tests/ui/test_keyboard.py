@@ -1,4 +1,4 @@
-"""Trials without a mouse: every step is a key, and what it needs is reached with Tab."""
+"""Trials without a mouse: every step is a key, and all targets are reached with Tab."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOUBLE = "document.documentElement.style.fontSize = '175%'"
 
 
 def reach(found: Tab, name: str) -> None:
-    """Presses Tab until what has this name has the focus, which is seen at every step."""
+    """Presses Tab until the element with this name has the focus, visibly at every step."""
     for _ in range(MOST_TABS):
         if step(found).startswith(name):
             return
@@ -39,13 +39,13 @@ def reach(found: Tab, name: str) -> None:
 
 
 def step(found: Tab) -> str:
-    """Presses Tab, and returns the name of what has the focus; it is in sight, or soon is."""
+    """Presses Tab, and returns the name of the focused element; it is, or soon becomes, visible."""
     found.page.keyboard.press("Tab")
     at = found.page.evaluate(_HERE)
     for _ in range(STEADY):
         if at["seen"]:
             break
-        # What an answer of the server moves is scrolled to in the next frames.
+        # Elements that a response moves are scrolled to in the next frames.
         found.page.wait_for_timeout(25)
         at = found.page.evaluate(_HERE)
     assert at["seen"], at
@@ -53,7 +53,7 @@ def step(found: Tab) -> str:
 
 
 def here(found: Tab) -> str:
-    """The name of what has the focus."""
+    """The name of the focused element."""
     return str(found.page.evaluate(_HERE)["name"])
 
 
@@ -66,7 +66,7 @@ def fill(found: Tab, name: str, text: str) -> None:
     reach(found, name)
     found.page.keyboard.press("Control+a")
     found.page.keyboard.type(text)
-    found.page.keyboard.press("Escape")  # closes the suggestions; what was typed stays
+    found.page.keyboard.press("Escape")  # closes the suggestions; the typed text stays
 
 
 def why_denied(found: Tab) -> None:
@@ -88,7 +88,7 @@ def who_may(found: Tab) -> None:
     assert "12 people may" in found.text()
 
 
-@pytest.mark.nightly  # by day rows and the matrix are walked
+@pytest.mark.nightly  # by day rows and the matrix are tested
 def test_a_denial_is_understood(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/ask", realm="gravitino")
@@ -142,7 +142,7 @@ def test_questions_in_every_view(visit: Visits, served: Served, view: str, size:
 
 @pytest.mark.nightly
 def test_the_overview_is_left_and_returned_to(own_visit: Visits) -> None:
-    """Trial 1: from the first page by a card, and back to that card."""
+    """Trial 1: from the first page through a card, and back to that card."""
     with own_visit("admin") as found:
         found.open("/ui/")
         reach(found, "Skip to the page")
@@ -159,7 +159,7 @@ def test_the_overview_is_left_and_returned_to(own_visit: Visits) -> None:
 
 @pytest.mark.nightly
 def test_the_address_of_an_answer_is_opened_by_others(own_visit: Visits) -> None:
-    """Trial 6: whom it is about gets the answer; another person reads who may know it."""
+    """Trial 6: the person concerned gets the answer; another reads who may see it."""
     with own_visit("admin") as found:
         found.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         found.open("/ui/ask", realm="gravitino")
@@ -181,7 +181,7 @@ def test_the_address_of_an_answer_is_opened_by_others(own_visit: Visits) -> None
 
 @pytest.mark.nightly
 def test_a_cell_of_the_matrix_is_read_and_explained(own_visit: Visits) -> None:
-    """Trial 8: what is said about a cell is reached from it, and left to it."""
+    """Trial 8: the description of a cell can be reached from it, and leads back to it."""
     with own_visit("admin") as found:
         found.open("/ui/r/gravitino/statements")
         press(found, "g", "m")
@@ -212,7 +212,7 @@ SHIPPED = "urn:li:dataHubPolicy:editor-metadata-policy-entities"
 
 
 def allowed(served: Served) -> set[str]:
-    """Who may edit the tags of a dataset."""
+    """The users who may edit the tags of a dataset."""
     body = {"operation": "tags.edit", "entity": TAGGED, "page": {"limit": 1000}}
     answer = served.ask("POST", "/api/v1/realms/datahub/who", body, user="admin")
     assert answer.status == 200, answer.body
@@ -228,7 +228,7 @@ def stored(served: Served, urn: str) -> dict[str, Any]:
 
 
 def act(found: Tab, button: str, done: str) -> None:
-    """Presses a button once its effect was worked out, and waits for what is then said."""
+    """Presses a button once its effect is computed, and waits for the resulting message."""
     enabled = found.page.get_by_role("button", name=button, exact=True, disabled=False)
     enabled.wait_for()
     reach(found, button)
@@ -237,14 +237,14 @@ def act(found: Tab, button: str, done: str) -> None:
 
 
 def choose(found: Tab, field: str, value: str) -> None:
-    """Adds a value to a field of several."""
+    """Adds a value to a field with several values."""
     reach(found, field)
     found.page.keyboard.type(value)
     press(found, "Enter")
 
 
 def make_policy(found: Tab, name: str) -> str:
-    """Makes a metadata policy of a type and a tag, and returns its URN."""
+    """Creates a metadata policy for a type and a tag, and returns its URN."""
     found.open("/ui/r/datahub/policy/new")
     fill(found, "Name", name)
     choose(found, "Add to Privileges", "Edit Tags")
@@ -261,7 +261,7 @@ def make_policy(found: Tab, name: str) -> str:
 
 @pytest.mark.nightly
 def test_a_policy_is_made(own_visit: Visits, own_served: Served) -> None:
-    """Trial 9: who gains by it is who may afterwards and might not before."""
+    """Trial 9: the users who gain by it are permitted afterwards, but were not before."""
     before = allowed(own_served)
     with own_visit("admin") as found:
         found.open("/ui/r/datahub/policies")
@@ -284,7 +284,7 @@ def test_a_policy_is_made(own_visit: Visits, own_served: Served) -> None:
 
 @pytest.fixture(scope="module")
 def steward(own_served: Served) -> str:
-    """Somebody who manages grants in Gravitino, and may read the realm."""
+    """A user who manages grants in Gravitino, and may read the realm."""
     body = {"privileges": ["READ_REALM"], "to": ["user:kai"], "on": "realm:gravitino"}
     path = "/api/v1/realms/_server/statements/kai-reads"
     assert own_served.ask("PUT", path, body, user="admin").status < 300
@@ -309,7 +309,7 @@ def set_cell(found: Tab, entity: str, privilege: str, key: str) -> None:
 def test_edits_in_every_view(
     own_visit: Visits, own_served: Served, steward: str, view: str, size: str
 ) -> None:
-    """Trials 9 and 16: a policy is made, and a DENY put into the grid of a role and out of it."""
+    """Trials 9 and 16: a policy is created, and a DENY is added to a role's grid and removed."""
 
     def check(found: Tab) -> None:
         assert found.overflow() <= 0
@@ -337,7 +337,7 @@ def test_edits_in_every_view(
 
 @pytest.mark.nightly
 def test_a_shipped_policy_is_edited_and_switched(own_visit: Visits, own_served: Served) -> None:
-    """Trials 10 and 11: only what was typed changes; each switch shows its effect first."""
+    """Trials 10 and 11: only typed changes are saved; each toggle shows its effect first."""
     was = stored(own_served, SHIPPED)
     with own_visit("admin") as found:
         found.open("/ui/r/datahub/policies", q="Editor: anything")

@@ -1,4 +1,4 @@
-"""Every key of the sheet does what it says, without a mouse, and none fires in a field."""
+"""Every key on the sheet works without a mouse, and none acts inside a field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACES = {
     "s": "/ui/assets",
     "e": "/ui/people",
     "p": "/ui/r/datahub/policies",
-    # Of the realm that was shown.
+    # For the displayed realm.
     "m": "/ui/r/datahub/matrix",
     "f": "/ui/findings",
     "u": "/ui/audit",
@@ -65,7 +65,7 @@ def test_policies_are_made_edited_and_switched_by_key(visit: Visits) -> None:
         page.keyboard.press("j")
         page.keyboard.press("d")
         assert name.split("\n")[0] in dialog.get_by_role("heading").first.inner_text()
-        page.keyboard.press("n")  # the dialog has the keyboard to itself
+        page.keyboard.press("n")  # the dialog captures the keyboard
         page.keyboard.press("Escape")
         dialog.wait_for(state="detached")
         page.keyboard.press("e")
@@ -296,7 +296,7 @@ def test_enter_that_ends_a_composition_chooses_nothing(visit: Visits) -> None:
         method = found.page.context.new_cdp_session(found.page)
         composed = {"text": "sal", "selectionStart": 3, "selectionEnd": 3}
         method.send("Input.imeSetComposition", composed)
-        # As an input method has it: the key is named, the code says that it is not the page's.
+        # Like an input method: the key is named, but the code shows that it is not for the page.
         enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229}
         method.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
         found.settle()

@@ -1,4 +1,4 @@
-"""Row filters and column masks are written in a form, and their effect is seen before."""
+"""Row filters and column masks are edited in a form, with a preview of their effect."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_mask_is_edited_and_nothing_typed_is_lost(own_visit: Visits, own_serve
         page.get_by_label("Expression").fill("case when vat_code = 'x' then vat_code end")
         page.get_by_text("see other values of").wait_for()
         assert "Owners are told apart" in effect(found)
-        # Somebody else was faster: what was typed stays.
+        # Another user was faster: the typed text stays.
         call_api(own_served, "PUT", "/realms/gravitino/masks/hashed", {**body, "title": "Theirs"})
         page.get_by_role("button", name="Save column mask").click()
         page.get_by_text("somebody else has changed this statement").first.wait_for()
@@ -65,7 +65,7 @@ def test_a_mask_is_edited_and_nothing_typed_is_lost(own_visit: Visits, own_serve
             page.get_by_label("Expression").input_value()
             == "case when vat_code = 'x' then vat_code end"
         )
-        # Also after a reload both versions are shown, and theirs is not written over unseen.
+        # After a reload, both versions are shown, and theirs is not overwritten unseen.
         page.reload()
         found.settle()
         versions = page.get_by_role("region", name="Two versions")

@@ -1,4 +1,4 @@
-"""Lists that are longer than what a page asks for at once."""
+"""Lists that are longer than one request of a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES: Final = 230
 
 @pytest.fixture(scope="module")
 def many(served: Served) -> Iterator[str]:
-    """A schema of many tables."""
+    """A schema with many tables."""
     names = ["metalake:many", "catalog:many:c", SCHEMA]
     names += [f"table:many:c.s.t{number:04}" for number in range(TABLES)]
     for name in names:

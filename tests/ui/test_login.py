@@ -1,4 +1,4 @@
-"""Signing in before a real browser: what a server offers, what is wrong, and where that is said."""
+"""Signing in with a real browser: the offered ways, the errors, and their places."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def open_login(found: Tab, to: str = WANTED) -> None:
 
 
 def way(found: Tab, title: str) -> Locator:
-    """The part of the page with this title, unfolded."""
+    """The part of the page with this title, expanded."""
     part = found.page.locator(".way").filter(has_text=title)
     if part.locator("form").is_hidden():
         part.locator("summary").click()
@@ -99,14 +99,14 @@ def test_a_user_of_datahub_signs_in_to_its_realm(browser: Browser, guarded: Serv
         is_signed_in(found, "datahub")
 
 
-@pytest.mark.nightly  # by day a password that is wrong
+@pytest.mark.nightly  # by day with a wrong password
 def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Served) -> None:
     with tab(browser, guarded.address) as found:
         open_login(found)
         form = way(found, "Sign in with a token")
         form.get_by_label("Token").fill("lw_wrong")
         form.get_by_role("button").click()
-        # What was sent is unfolded again.
+        # The submitted part is expanded again.
         form = found.page.locator(".way").filter(has_text="Sign in with a token")
         assert form.get_by_text("The token is not valid").is_visible()
         form.get_by_label("Token").fill(ROOT)
@@ -116,7 +116,7 @@ def test_a_token_is_exchanged_and_a_wrong_one_told(browser: Browser, guarded: Se
 
 @pytest.mark.nightly  # by day without a browser: ui/src/api/client.test.ts
 def test_a_tab_follows_the_login_of_another_tab(browser: Browser, guarded: Served) -> None:
-    """Its token counts no more: it takes the new one, and of another user it begins anew."""
+    """Its token is invalid: it uses the new one, and for another user it starts over."""
     question = {"realm": "cdap", "do": "dataset.read"}
     with tab(browser, guarded.address) as found:
         with_token(found)
@@ -131,14 +131,14 @@ def test_a_tab_follows_the_login_of_another_tab(browser: Browser, guarded: Serve
         form.get_by_label("User").fill("ana")
         form.get_by_label("Password").fill(PASSWORD)
         form.get_by_role("button").click()
-        # The server saw no fragment; the tab had it.
+        # The server never received the fragment; the tab kept it.
         other.page.wait_for_url("**/ui/playground#s=AAAA")
         found.go("/ui/ask", **question, on="dataset:sales.other")
         page.get_by_role("button", name="Account of ana").wait_for()
 
 
 def with_token(found: Tab) -> None:
-    """Signs in as the administrator, whoever was signed in."""
+    """Signs in as the administrator, after any other user."""
     found.page.goto(f"{found.address}/ui/login?to=/ui/ask")
     form = way(found, "Sign in with a token")
     form.get_by_label("Token").fill(ROOT)
@@ -165,7 +165,7 @@ def test_only_what_the_server_offers_is_there(browser: Browser, guarded: Served,
 def federated(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Served, Provider]]:
-    """A server whose people log in at an identity provider, and the provider."""
+    """A server whose people sign in at an identity provider, and the provider."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     with provider(f"{address}/ui/login/oidc/callback") as idp:
@@ -186,7 +186,7 @@ def federated(
 
 
 def at_the_provider(found: Tab, idp: Provider) -> Page:
-    """Follows the link to the provider, whose own pages may ask for whatever they like."""
+    """Follows the link to the provider, whose own pages may send any requests."""
     assert found.faults == []
     found.page.route("https://**", lambda route: route.abort())
     found.page.get_by_role("link", name="Log in at the identity provider").click()

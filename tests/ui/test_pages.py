@@ -1,4 +1,4 @@
-"""The room of the pages: files, headers, and the page to sign in on."""
+"""The room of the pages: files, headers, and the sign-in page."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_where_nothing_is_built_a_page_says_how(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not is_built(), reason="the pages are not built: make ui")
 def test_older_browsers_read_the_scripts() -> None:
-    """Whatever comes with a library, too: what one of them does not know makes a page white."""
+    """Including libraries: syntax that a browser does not know leaves the page blank."""
     scripts = {name: one.content for name, one in built_files().items() if name.endswith(".js")}
     assert scripts
     for syntax in (b"(?<=", b"(?<!"):

@@ -1,7 +1,7 @@
 """The picture of a path is the explanation: over random worlds of every system.
 
-What has to be drawn is worked out here from the kernel's own explanation, and held against what
-the pages draw of the API's answer.
+The expected drawing is derived here from the kernel's own explanation, and compared with the pages'
+drawing of the API's answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class Explained:
-    """An explanation of the kernel, and over whom its statements reach the asker."""
+    """An explanation of the kernel, and the principals through which its statements apply."""
 
     asker: Principal
     found: Explanation
@@ -59,7 +59,7 @@ class Explained:
 
 @dataclass
 class Need:
-    """A leaf of the rule that counts, with all that was looked up about it."""
+    """A decisive leaf of the rule, with all facts about it."""
 
     holds: bool
     allowed: set[str]

@@ -1,6 +1,6 @@
-"""Each page as each person: no enabled button answers 403, no page is a dead end.
+"""Each page for each person: no enabled button causes a 403, no page is a dead end.
 
-To an administrator, the fifth person, nothing is denied; `test_every_page` opens all pages as one.
+The fifth person, an administrator, is denied nothing; `test_every_page` opens all pages as one.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ RIGHTS = {
     "author": ["READ_REALM"],
     "auditor": ["READ_AUDIT", "EXPLAIN", "ASK", "READ_REALM"],
 }
-"""What the author of policies and the auditor hold on the server; a consumer holds nothing."""
+"""The server permissions of the policy author and the auditor; a consumer has none."""
 
 CONSUMER, STEWARD = "hugo", "wanda"
 OWNED = "table:quillmere:lake.sales.forecasts"
 REALMS = ("gravitino", "datahub", "cdap")
 LEFT = ("Log out", "Close", "Cancel")
-"""Buttons that end what the test is about."""
+"""Buttons that would end the session or dialog under test."""
 
 
 @pytest.fixture(scope="module")
 def peopled(own_served: Served) -> Served:
-    """The sample estate with the persons that it lacks."""
+    """The sample estate with the missing persons."""
     for user, privileges in RIGHTS.items():
         call_api(own_served, f"/directories/main/users/{user}")
         body = {"privileges": privileges, "to": [f"user:{user}"], "on": "server:lakewarden"}
@@ -46,7 +46,7 @@ def call_api(served: Served, path: str, body: object = None) -> None:
 
 
 def is_no_dead_end(found: Tab, path: str) -> None:
-    """The page says something, and leads on: in itself, or by the rail beside it."""
+    """The page has contents, and leads on: within itself, or by the rail."""
     found.check()
     assert found.page.locator("main h1").first.inner_text().strip(), path
     assert found.page.get_by_role("navigation", name="Main").get_by_role("link").count() >= 5
@@ -65,7 +65,7 @@ def test_what_is_offered_is_never_denied(own_visit: Visits, peopled: Served, per
             for place in range(found.page.locator("main button:enabled").count()):
                 before = len(found.refused)
                 press(found, place)
-                # Where the effect of a change may not be shown, the page says so.
+                # If the effect of a change may not be shown, the page says so.
                 acts = [one for one in found.refused[before:] if not one.endswith("/preview")]
                 acts = [one for one in acts if not one.startswith("GET ")]
                 if acts:
@@ -76,7 +76,7 @@ def test_what_is_offered_is_never_denied(own_visit: Visits, peopled: Served, per
 
 @pytest.mark.nightly  # every page, and every operation of three realms
 def test_no_hidden_name_is_shown(own_visit: Visits, peopled: Served) -> None:
-    """Trial 24: what a consumer may not see is named nowhere, except by the address itself."""
+    """Trial 24: what a consumer may not see is named nowhere, except in the address itself."""
     hidden = hidden_names(peopled, CONSUMER)
     assert len(hidden) > 50
     shown: dict[str, list[str]] = {}
@@ -92,7 +92,7 @@ def test_no_hidden_name_is_shown(own_visit: Visits, peopled: Served) -> None:
 
 
 def hidden_names(served: Served, user: str) -> set[str]:
-    """The dotted names of entities on which no operation of any realm is allowed to the user."""
+    """The dotted names of entities on which the user has no permission in any realm."""
     every: set[str] = set()
     visible: set[str] = set()
     for realm in REALMS:
@@ -106,7 +106,7 @@ def hidden_names(served: Served, user: str) -> set[str]:
                 }
                 visible |= names_in(read_api(served, "POST", f"/realms/{realm}/list", question))
         every |= names_in(read_api(served, "GET", f"/realms/{realm}/entities?page.limit=1000"))
-    # The name of what is visible names what it lies in.
+    # The name of a visible entity contains the names of its containers.
     return {name for name in every - visible if not any(name in one for one in visible)}
 
 

@@ -1,4 +1,4 @@
-"""Where one is and where one can go: the rail, tabs, and what fits beside each other."""
+"""Orientation and navigation: the rail, tabs, and side-by-side layouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WITHIN = [
     ("/ui/links/suggestions", {}, "Realms and links"),
     ("/ui/r/gravitino/statements", {}, "Statements"),
 ]
-"""Pages, and the item of the rail that they belong to."""
+"""Pages, and their item of the rail."""
 
 
 def tabs(found: Tab) -> list[str]:
@@ -68,7 +68,7 @@ def test_the_tab_that_is_shown_is_in_sight_on_a_phone(visit: Visits) -> None:
 
 
 def test_words_of_a_list_stay_whole(visit: Visits) -> None:
-    """Names may break anywhere, so a column could be as narrow as a few letters."""
+    """Names may break anywhere, so a column could become as narrow as a few letters."""
     with visit("admin") as found:
         found.open("/ui/r/datahub/statements")
         place = found.page.get_by_text("everything", exact=True).first.bounding_box()

@@ -1,4 +1,4 @@
-"""The page of DataHub's policies: made, edited, switched, taken away; a save loses nothing."""
+"""The page of DataHub's policies: created, edited, toggled, deleted; a save loses nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WHOLE: dict[str, Any] = {
 
 
 def add(page: Page, to: str, value: str) -> None:
-    """Types a value into a field of tokens, as with the keyboard."""
+    """Types a value into a field of tokens, like with the keyboard."""
     field = page.get_by_label(f"Add to {to}", exact=True)
     field.fill(value)
     field.press("Enter")
@@ -64,7 +64,7 @@ def add(page: Page, to: str, value: str) -> None:
 
 
 def tokens(page: Page, of: str) -> list[str]:
-    """What a field of tokens holds, as people read it."""
+    """The displayed contents of a field of tokens."""
     held = page.get_by_role("list", name=of, exact=True).get_by_role("listitem")
     return [text for one in held.all() if (text := " ".join(one.inner_text().split()))]
 
@@ -103,7 +103,7 @@ def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served)
         found.open("/ui/r/datahub/policies")
         page = found.page
         page.get_by_role("link", name="New policy").click()
-        page.wait_for_url("**/ui/r/datahub/policy/new*")  # the list has a field of that label too
+        page.wait_for_url("**/ui/r/datahub/policy/new*")  # the list has a field with that label too
         page.get_by_label("Name", exact=True).fill("Made in a browser")
         add(page, "Who", "ben")
         add(page, "Privileges", "Edit Entity")
@@ -253,7 +253,7 @@ def test_conditions_are_stored_as_they_are_shown(visit: Visits, served: Served) 
 
 @pytest.mark.nightly  # by day two people save a role
 def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
-    """Trial 15: the second one sees both versions, and nothing that was typed is lost."""
+    """Trial 15: the second one sees both versions, and no typed text is lost."""
     urn = "urn:li:dataHubPolicy:twice-edited"
     body = {"value": {**WHOLE, "displayName": "Twice edited"}}
     made = served.ask("POST", f"{V3}/{urn}/dataHubPolicyInfo", body, user="admin")

@@ -1,4 +1,4 @@
-"""Realms and links: suggested links are made, settings changed, a realm exported and dropped."""
+"""Realms and links: suggested links are created, settings changed, a realm exported and dropped."""
 
 from __future__ import annotations
 

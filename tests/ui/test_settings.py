@@ -1,4 +1,4 @@
-"""The settings: of the server for those who may see them, and everybody's own."""
+"""The settings: the server's for permitted users, and everybody's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages' own tests, and that their sources are clean."""
+"""The pages' own tests, and checks of their sources."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def test_their_units_pass() -> None:
     _npm("test")
 
 
-@pytest.mark.nightly  # the build checks the types too, whenever a source changed
+@pytest.mark.nightly  # the build also checks the types when a source changes
 def test_types_style_and_format_are_clean() -> None:
     _npm("check")

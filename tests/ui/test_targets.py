@@ -1,4 +1,4 @@
-"""Targets: a database is planned, pushed to by confirmation, looked at for drift, and reset."""
+"""Targets: a database is planned, pushed to after a confirmation, checked for drift, and reset."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_target_is_planned_pushed_and_looked_at(own_visit: Visits, target: Any
 def test_a_target_is_added_with_its_style_and_followed(
     own_visit: Visits, own_served: Served, target: Any
 ) -> None:
-    """Nobody listens at its port, so that the server fails to tell it, and says so."""
+    """Nobody listens on its port, so the server's push fails, and the page reports it."""
     with own_visit("admin") as found:
         page = found.page
         found.open("/ui/targets", realm="gravitino")

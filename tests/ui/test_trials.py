@@ -1,4 +1,4 @@
-"""What people do with the pages, step by step: the effect is seen before, and comes to pass."""
+"""Users' tasks on the pages, step by step: the effect is previewed, and then occurs."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def who(served: Served, realm: str, operation: str, entity: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def steward(served: Served) -> str:
-    """Somebody who manages grants in Gravitino, and may read the realm."""
+    """A user who manages grants in Gravitino, and may read the realm."""
     body = {"privileges": ["READ_REALM"], "to": ["user:kai"], "on": "realm:gravitino"}
     call_api(served, "PUT", "/realms/_server/statements/kai-reads", body)
     return "kai"
 
 
 def effect(found: Tab) -> str:
-    """What the card of the effect says, once it is worked out."""
+    """The text of the effect card, once it is computed."""
     card: Locator = found.page.get_by_label(EFFECT).last
     card.wait_for()
     found.page.wait_for_function(
@@ -103,11 +103,11 @@ def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
         assert "not-equals-only" in effect(found)
 
 
-@pytest.mark.nightly  # two servers of its own
+@pytest.mark.nightly  # it starts two servers
 def test_a_shipped_policy_that_was_removed_stays_away(
     browser: Browser, estate: Path, tmp_path: Path
 ) -> None:
-    """Trial 13: also over a restart, which brings the policies that come with the system."""
+    """Trial 13: even after a restart, which loads the default policies of the system."""
     urn = "urn:li:dataHubPolicy:editor-metadata-policy-entities"
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, tmp_path / file.name.replace("lakewarden.db", "store.db"))
@@ -365,7 +365,7 @@ def test_the_matrix_is_walked_with_the_keyboard(visit: Visits, served: Served) -
         page = found.page
         page.get_by_role("application").focus()
         chosen = page.get_by_label("The chosen cell")
-        cell = chosen.locator("dl").first  # the reason below it comes after a pause
+        cell = chosen.locator("dl").first  # the reason below it appears after a delay
         first = cell.inner_text()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
@@ -520,7 +520,7 @@ def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> 
 def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/principal", realm="gravitino", p="user:ana")
-        # Other trials of this server may have changed what ana reaches.
+        # Other trials on this server may have changed ana's access.
         reached = call_api(served, "GET", "/realms/gravitino/principal?p=user:ana")["reached"]
         (tables,) = {
             one["entities"] for one in reached if (one["way"], one["type"]) == ("see", "table")

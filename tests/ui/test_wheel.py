@@ -1,4 +1,4 @@
-"""An installed wheel serves the pages, and needs no Node for that."""
+"""An installed wheel serves the pages, without Node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.app.serving import server
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.nightly  # the build's own packages are fetched, and all is packed
+@pytest.mark.nightly  # downloads the build's packages, and builds everything
 @pytest.mark.skipif(not is_built(), reason="the pages are not built: make ui")
 def test_an_installed_wheel_serves_the_pages(tmp_path: Path) -> None:
     wheels, place = tmp_path / "wheels", tmp_path / "place"

@@ -1,4 +1,4 @@
-"""Replies of CDAP: what each says, how privileges become statements, what refuses the file."""
+"""Replies of CDAP: the rows of each, the statements from privileges, and invalid files."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_an_export_answers_questions(unstarted: SparkSession, tmp_path: Path) ->
         (f"{security}/roles", [{"name": "eng", "type": "ROLE"}]),
         (f"{security}/user/ana/roles", [{"name": "eng", "type": "ROLE"}]),
         (f"{security}/role/eng/privileges", [read, privilege("ADMIN", NAMESPACE="a", DATASET="*")]),
-        # As CDAP answers, with what comes from the role.
+        # Like CDAP's response, including the role's grants.
         (f"{security}/user/ana/privileges", [read, own, privilege("READ", NAMESPACE="a b")]),
     )
     result = ingest(CdapFile(export), tmp_path / "out", spark=unstarted)

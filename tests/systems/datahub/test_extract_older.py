@@ -1,4 +1,4 @@
-"""A DataHub that has no `/openapi/v3/entity` yet is read over Rest.li, to the same export."""
+"""A DataHub without `/openapi/v3/entity` is read over Rest.li, with the same export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Names = Mapping[str, list[str]]
 
 
 def listing(names: Names) -> Callable[[Any, Any], tuple[int, Any]]:
-    """What `listUrns` answers; an unknown type is a 400."""
+    """The response of `listUrns`; an unknown type is a 400."""
 
     def answer(query: Any, sent: Any) -> tuple[int, Any]:
         assert query["action"] == ["listUrns"]
@@ -79,7 +79,7 @@ def test_both_interfaces_give_the_same_export(
         now, _ = walked(server, tmp_path / "newer", datahub.walk)
     assert was == now
     assert [one["entityUrn"] for one in was["tag"]] == TAGS
-    # The newer interface is asked for once, and that it is not there is no loss.
+    # The newer interface is requested once, and its absence is no loss.
     assert sum("/openapi/" in path for path in asked) == 1
     one = next(path for path in asked if path.startswith("/entitiesV2/urn%3Ali%3Atag%3Aa"))
     assert "aspects=List(tagKey," in one
@@ -101,7 +101,7 @@ def test_names_that_change_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPa
     pages: Iterator[tuple[list[str], int]] = iter(
         [
             (TAGS[:2], 5),
-            (TAGS[3:], 4),  # the third slipped before it was read
+            (TAGS[3:], 4),  # the third moved before it was read
             (TAGS[:2], 4),
             (TAGS[3:], 4),
         ]

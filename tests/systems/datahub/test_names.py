@@ -1,4 +1,4 @@
-"""DataHub URNs: the grammar table, the two names for no stored thing, actors."""
+"""DataHub URNs: the grammar table, the two names of one stored entity, actors."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_malformed_urns_are_refused_with_the_part_that_is_wrong(text: str, messa
     assert str(refusal.value) == message
 
 
-# What acryl-datahub's URN classes take: number of parts, and what stands first.
+# The arguments of acryl-datahub's URN classes: number of parts, and the first part.
 PLATFORM = "urn:li:dataPlatform:hive"
 ARITY = [
     ("chart", 2, "a"),

@@ -1,4 +1,4 @@
-"""Gravitino names: the type table, the wire, what is refused, new names."""
+"""Gravitino names: the type table, the wire format, invalid names, new names."""
 
 from __future__ import annotations
 

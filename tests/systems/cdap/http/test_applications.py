@@ -1,4 +1,4 @@
-"""Applications over the wire: what deploying takes and brings about, in both profiles."""
+"""Applications over the wire: the requirements and effects of a deployment, in both profiles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEEDED: Mapping[str, str] = {
     "dataset:sales.t2": "ADMIN",
     "stream:sales.s1": "ADMIN",
 }
-"""What deploying `REQUEST` takes in the later profile."""
+"""The requirements of deploying `REQUEST` in the later profile."""
 
 
 def upload(wire: Wire, name: str = "etl", version: str = "1.0", **who: Any) -> None:
@@ -65,7 +65,7 @@ def old_space(old: Wire) -> Wire:
 
 
 def held(wire: Wire, user: str) -> set[str]:
-    """The types and last parts of what somebody holds."""
+    """The types and last parts of a user's ids."""
     found = wire.good("GET", f"security/authorization/user/{user}/privileges", user=user)
     ids = [one["authorizable"] for one in found]
     return {f"{id['entityType']}:{list(id['entityParts'].values())[-1]}" for id in ids}

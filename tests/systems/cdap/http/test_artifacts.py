@@ -19,7 +19,7 @@ def upload(wire: Wire, path: str, version: str = "1.0", **who: Any) -> int:
 
 @pytest.fixture
 def shelf(wire: Wire) -> Wire:
-    """A namespace with the artifact `etl`, made by `maker`, and the system artifacts."""
+    """A namespace with the artifact `etl`, created by `maker`, and the system artifacts."""
     wire.grant(BOSS, "namespace:sales", "ADMIN")
     wire.good("PUT", "namespaces/sales")
     wire.grant("maker", "artifact:sales.etl", "ADMIN")

@@ -1,4 +1,4 @@
-"""Container files of Avro: what is in them is told apart, and what is none is refused."""
+"""Avro container files: their contents are decoded, and invalid files are refused."""
 
 from __future__ import annotations
 

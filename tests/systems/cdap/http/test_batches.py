@@ -1,4 +1,4 @@
-"""Calls about many programs over the wire: each element is judged as by itself."""
+"""Calls about many programs over the wire: each element is decided as if it were alone."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NONE: Json = {"appId": "shop", "programType": "Workflow", "programId": "none"}
 READS = ("status", "instances", "runs", "runcount")
 VERBS = (*READS, "start", "stop")
 WHOLE = ("status", "start", "stop")
-"""Calls that the first denial turns down."""
+"""Calls that the first denial refuses as a whole."""
 
 
 @pytest.fixture
 def only(wire: Wire) -> Wire:
-    """A server with `shop`, where `only` holds all on one program, and on one not there."""
+    """A server with `shop`, where `only` holds everything on one program, and on a missing one."""
     wire.built(deploy)
     for name in ("workflow.nightly", "workflow.none"):
         wire.grant("only", f"program:sales.shop.{name}")

@@ -1,4 +1,4 @@
-"""Types of datasets that are built in, by their short names and by their classes."""
+"""Built-in types of datasets, by their short names and by their classes."""
 
 from __future__ import annotations
 

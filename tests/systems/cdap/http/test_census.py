@@ -1,4 +1,4 @@
-"""Every route is guarded: it names a declared operation, and refuses who holds nothing."""
+"""Every route is guarded: it has a declared operation, and denies callers without grants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.systems.cdap.http.wire import ADMIN, BOSS, Json, Wire
 ROUTES: Final = Cdap().routes()
 
 WITHOUT_OPERATION: Final = {"/ping", "/v3/ping", "/v3/version"}
-"""What tells nothing of what is stored."""
+"""Routes that reveal nothing about stored data."""
 
 OPEN: Final = {
     ("GET", "/v3/namespaces"): "a list, of which everybody is shown what is his",
@@ -42,14 +42,14 @@ OPEN: Final = {
         )
     },
 }
-"""Routes that answer everybody."""
+"""Routes open to everybody."""
 
 PARAMS: Final[Mapping[str, str]] = {
     "namespace": "sales",
     "kind": "services",
     "version": "1.0",
 }
-"""What is put into paths; a parameter that is not here is called as itself."""
+"""The values of path parameters; others are replaced by their own names."""
 
 ARTIFACT: Final[Json] = {"artifact": {"name": "etl", "version": "1.0"}}
 PRIVILEGES: Final[Json] = {
@@ -60,7 +60,7 @@ PRIVILEGES: Final[Json] = {
 BATCH: Final = [{"appId": "shop", "programType": "service", "programId": "api"}]
 
 BATCHES: Final = {f"/v3/namespaces/{{namespace}}/{verb}" for verb in ("status", "start", "stop")}
-"""Paths of calls about several programs, which are refused as a whole."""
+"""Paths of calls about several programs, which are denied as a whole."""
 
 METRICS: Final[Json] = {
     "q": {"tags": {"namespace": "sales", "app": "shop", "workflow": "nightly"}, "metrics": ["n"]}
@@ -74,7 +74,7 @@ BODIES: Final[Mapping[str, Any]] = {
     "application.deploy_with_artifact": b"x",
     "program.view_metrics": METRICS,
 }
-"""Bodies that are understood, by operation; an empty object is sent elsewhere."""
+"""Valid bodies, by operation; the others get an empty object."""
 
 HEADERS: Final = {"Artifact-Version": "1.0", "X-Archive-Name": "etl-1.0.jar"}
 
@@ -83,7 +83,7 @@ TOLD: Final = re.compile(
     r"^Principal 'Principal{name='eve', type=USER, kerberosPrincipal=null}' (is not|does not) .*"
     r"('\[[A-Z, ]+\]'|access (entity|namespace)|action '[a-z_.]+').* \(operation '[a-z_.]+'[;)]"
 )
-"""What every refusal says: who, which action on what, and the operation."""
+"""The parts of every denial: the user, the action and its object, and the operation."""
 
 
 GUARDED: Final = [
@@ -110,7 +110,7 @@ def test_only_what_tells_nothing_is_public() -> None:
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One server for all: whoever asks it here changes nothing."""
+    """One server for all tests: its callers change nothing."""
     with Wire(tmp_path_factory.mktemp("refusing")) as one:
         one.grant(BOSS, "namespace:sales", "ADMIN")
         one.good("PUT", "namespaces/sales")
@@ -136,7 +136,7 @@ def test_who_holds_nothing_is_refused_and_nothing_changes(refusing: Wire, route:
 
 
 def test_an_authorization_admin_is_refused_data_as_everybody_is(refusing: Wire) -> None:
-    """And, as it may list what others hold, told who may grant it."""
+    """And, because it may list others' grants, it is told who may grant it."""
     status, text = refusing.ask("GET", "namespaces/sales", user=ADMIN)
     assert status == 403
     assert text.endswith(f"(operation 'namespace.get'; can be granted by '{ADMIN}')")

@@ -1,4 +1,4 @@
-"""Datasets over the wire: what making, showing and dropping them takes, in both profiles."""
+"""Datasets over the wire: the requirements of creating, showing and dropping, in both profiles."""
 
 from __future__ import annotations
 
@@ -379,6 +379,6 @@ def test_however_many_are_dropped_the_realm_is_rebuilt_once(
     monkeypatch.setattr(write_transaction, "after_effects", counted)
     either.good("DELETE", DATASETS)
     assert either.good("GET", DATASETS) == []
-    # The drops are one change; in the older profile what was granted on them is another.
+    # The drops are one change; in the older profile, the removal of their grants is another.
     assert len(rebuilt) <= 2
     assert rebuilt[0] == 4

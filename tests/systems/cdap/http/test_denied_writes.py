@@ -1,4 +1,4 @@
-"""Every denied write is a row of the audit trail, each time and by its own operation (R-50)."""
+"""Every denied write is a row of the audit trail, each time and with its own operation (R-50)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def new(wire: Wire) -> Wire:
 
 
 def owned(wire: Wire) -> None:
-    """A stream with an owner, whom none of the requests repeats."""
+    """A stream with an owner, whom no request repeats."""
     wire.grant(BOSS, "kerberosprincipal:eve@CORP", "ADMIN")
     wire.good("PUT", OWNED, {"principal": "eve@CORP"})
 
 
 def without_resets(wire: Wire) -> None:
-    """What is unrecoverable is switched off."""
+    """Unrecoverable operations are disabled."""
     options = CdapSettings(unrecoverable_reset=False)
     wire.services = replace(wire.services, systems={"cdap": options})
 
 
 class Denied(NamedTuple):
-    """A request that is denied, and what the audit trail says of it."""
+    """A denied request, and its entry in the audit trail."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Who may grant in the older profile, ids and wildcards in grants, and the texts of refusals."""
+"""Permission to grant in the older profile, ids and wildcards in grants, and error texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def body(id: str, *actions: str) -> Json:
 
 @pytest.fixture
 def sales(old: Wire) -> Wire:
-    """The older profile with a namespace that `boss` has made."""
+    """The older profile with a namespace that `boss` has created."""
     old.grant(BOSS, "instance:cdap", "WRITE")
     old.good("PUT", "namespaces/sales")
     return old

@@ -1,4 +1,4 @@
-"""Runs of programs over the wire: each start is one, told as far as it may be."""
+"""Runs of programs over the wire: one for each start, shown to permitted users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.systems.cdap.http.shop import API, APP, FLOW, NIGHTLY, SPACE, WORKER,
 from tests.systems.cdap.http.wire import REALM, Json, Wire
 
 NEVER = "b78d0091-da42-11e4-878c-2217c18f435d"
-"""The id of a run that never was."""
+"""The id of a run that never existed."""
 
 
 def start(wire: Wire, path: str = NIGHTLY, **arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Who is calling: credentials through the whole server, the switches, and trusted proxies."""
+"""The caller's identity: credentials through the whole server, the switches, trusted proxies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Header = tuple[str, str]
 
 
 class Site:
-    """The whole application without a socket: who sends, and from where, is said."""
+    """The whole application without a socket: tests set the caller and the address."""
 
     def __init__(self, application: Application, loop: asyncio.AbstractEventLoop) -> None:
         self.application = application
@@ -44,7 +44,7 @@ class Site:
         return self.loop.run_until_complete(self._ask(method, path, headers, body, peer))
 
     def me(self, name: str, *headers: Header, peer: str = "127.0.0.1") -> int:
-        """The status of asking for one's own privileges under this name."""
+        """The status of a request for one's own privileges under this name."""
         return self.ask("GET", SELF.format(name), *headers, peer=peer)[0]
 
     async def _ask(
@@ -64,7 +64,7 @@ class Site:
 
         async def receive() -> MutableMapping[str, Any]:
             if not pieces:
-                await asyncio.Event().wait()  # the caller stays until it is answered
+                await asyncio.Event().wait()  # the caller stays connected until the response
             return pieces.pop(0)
 
         async def send(message: MutableMapping[str, Any]) -> None:

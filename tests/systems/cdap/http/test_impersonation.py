@@ -1,7 +1,7 @@
-"""Impersonation: whoever makes something for an owner principal needs ADMIN on that principal.
+"""Impersonation: creating something for an owner principal requires ADMIN on that principal.
 
-Each way of making something, in each of the cases that the sources tell apart: a principal of
-somebody else, of oneself, and that of the namespace, which owns what names no other one.
+Each way of creating something, in each case that the sources distinguish: another user's
+principal, one's own, and the namespace's, which owns everything without its own principal.
 SOURCE: cdap reference 2.9; CDAP authorization reference 5.1.2, rows on principals (CDL-ROW-54 to
 CDL-ROW-57, CDL-ROW-63).
 """
@@ -23,7 +23,7 @@ FROM_ETL: Final = {"artifact": {"name": "etl", "version": "1.0"}}
 
 
 class Way(NamedTuple):
-    """A request that makes something for an owner, and what else it takes in the later profile."""
+    """A request that creates something for an owner, and its requirements in the later profile."""
 
     method: str
     path: str
@@ -64,16 +64,16 @@ WAYS: Final = {
 }
 
 INSIDE: Final = sorted(set(WAYS) - {"namespace"})
-"""Ways of making something in a namespace, which may have an owner itself."""
+"""Ways of creating something in a namespace, which may have its own owner."""
 
 
 def make(wire: Wire, way: Way, user: str, owner: str | None) -> tuple[int, str]:
-    """The answer to who makes it so."""
+    """The response to a user who creates it so."""
     return wire.ask(way.method, way.path, way.body(owner), user=user, headers=way.headers(owner))
 
 
 def prepared(wire: Wire, owner: str | None = None) -> Wire:
-    """A namespace with an artifact; `owner` is as whom its programs run."""
+    """A namespace with an artifact; its programs run as `owner`."""
     wire.grant(BOSS, "instance:cdap")
     for id in ("namespace:sales", "artifact:sales.etl", f"kerberosprincipal:{PRINCIPAL}"):
         wire.grant(BOSS, id)
@@ -84,7 +84,7 @@ def prepared(wire: Wire, owner: str | None = None) -> Wire:
 
 
 def able(wire: Wire, way: Way, *users: str) -> None:
-    """Gives everything but the principal."""
+    """Grants everything except the principal."""
     for user in users:
         for id in way.needs:
             wire.grant(user, id, "ADMIN")

@@ -1,6 +1,6 @@
-"""The checklist has a test for each of its items, and each conflict one that shows its decision.
+"""Each checklist item has a test, and each conflict one that shows its decision.
 
-A test says in its name what it is about: `test_07_…` item 7, `test_k07_…` conflict K7.
+The name of a test states its subject: `test_07_…` item 7, `test_k07_…` conflict K7.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A second key for secrets comes in while servers go on answering, and the first one goes."""
+"""A second key for secrets is added while servers keep responding, and the first is removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, SECOND = new_key(), new_key()
 
 
 def with_keys(folder: Path, *keys: str) -> AbstractContextManager[Served]:
-    """A server on the store of all of them."""
+    """A server on the shared store."""
     return threaded(folder, database=f"sqlite:///{folder.parent}/store.db", secret_keys=[*keys])
 
 

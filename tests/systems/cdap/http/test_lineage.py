@@ -1,4 +1,4 @@
-"""Lineage over the wire: what works on what, and that nothing hidden is told or stepped through."""
+"""Lineage over the wire: programs and their data; hidden entities are not named or followed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def new(wire: Wire, clock: Clock) -> Wire:
-    """The estate in the later profile, deployed when the clock begins."""
+    """The estate in the later profile, deployed at the clock's start."""
     wire.service.clock = clock
     return build(wire)
 

@@ -1,8 +1,8 @@
-"""What HTTP lists is what the oracle says is visible, under random grants made over HTTP.
+"""HTTP's lists equal the oracle's visible entities, under random grants made over HTTP.
 
-Grants go to users, to a stored group, to a group that comes with the request, and to a role; on
-entities that are there, on some that are not, and on patterns. The oracle reads the rows that
-the server has stored.
+Grants go to users, to a stored group, to a group in the request, and to a role; on existing
+entities, on some missing ones, and on patterns. The oracle reads the rows that the server has
+stored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CONTENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "dataset_module": tuple(MODULES),
     "dataset_type": tuple(MODULES.values()),
 }
-"""What there is in either namespace."""
+"""The contents of both namespaces."""
 
 PATTERNS: Final[Mapping[str, tuple[str, ...]]] = {
     "artifact": ("e*", "??il", "*n"),
@@ -68,14 +68,14 @@ PATTERNS: Final[Mapping[str, tuple[str, ...]]] = {
     "dataset_module": ("c*", "*s", "gr?phs"),
     "dataset_type": ("com.acme.*", "*Cube", "com.*.G*"),
 }
-"""Patterns that some of it matches."""
+"""Patterns that match some of them."""
 
 PROGRAMS: Final = (*CONTENTS["program"], *PATTERNS["program"], "shop.*", "*.*", "never.*")
 ACTIONS: Final = ("READ", "WRITE", "EXECUTE", "ADMIN")
 
 
 class Asker(NamedTuple):
-    """Who asks, and the groups that come with the request."""
+    """A caller, and the groups in the request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ ASKERS: Final = (
     Asker("eve"),
     Asker("eve", ("guests",)),
 )
-"""`ana` is in the group `staff`, which has the role `readers`, as `bob` has himself."""
+"""`ana` is in the group `staff`, which has the role `readers`; `bob` has the role himself."""
 
 
 class Grant(NamedTuple):
@@ -114,7 +114,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Wi
 
 
 def fill(wire: Wire) -> None:
-    """Makes the namespaces with all that is in them, the people, and the role."""
+    """Creates the namespaces with all their contents, the people, and the role."""
     wire.grant(BOSS, "instance:cdap", "WRITE")
     wire.grant(BOSS, "namespace:*", "ADMIN")
     for type in ("artifact", "application", "securekey", "stream", "dataset", "dataset_module"):
@@ -153,7 +153,7 @@ def fill(wire: Wire) -> None:
 
 @st.composite
 def ids(draw: st.DrawFn) -> str:
-    """An id, or a pattern of ids; some name what is not there."""
+    """An id, or a pattern of ids; some name missing entities."""
     space = draw(st.sampled_from([*SPACES, "*", "s*", "?r", "none"]))
     type = draw(st.sampled_from([*CONTENTS] * 3 + ["namespace", "instance"]))
     match type:
@@ -203,11 +203,11 @@ def test_what_is_listed_is_what_the_oracle_says_is_visible(
 
 
 Shown = dict[tuple[Asker, str, str], Any]
-"""What each asker is shown by each operation in each namespace: names, or 403."""
+"""By caller, operation and namespace: the listed names, or 403."""
 
 
 def answered(wire: Wire) -> Shown:
-    """What the server says."""
+    """The server's responses."""
     found: Shown = {}
     for asker in ASKERS:
         _, spaces = wire.ask("GET", "namespaces", user=asker.name, groups=asker.groups)
@@ -222,7 +222,7 @@ def answered(wire: Wire) -> Shown:
 
 
 def _names(body: Any) -> list[str]:
-    """What is listed: names, those of programs with their application and type."""
+    """The listed names; those of programs with their application and type."""
     if isinstance(body, dict):
         return sorted(body)
     programs = [one for one in body if "app" in one]
@@ -232,7 +232,7 @@ def _names(body: Any) -> list[str]:
 
 
 def expected(wire: Wire) -> Shown:
-    """What the oracle says of the rows that are stored."""
+    """The oracle's results for the stored rows."""
     state = wire.service.state.realm(REALM)
     model, now = state.system.model, wire.service.clock()
     with wire.service.reading() as reading:

@@ -1,4 +1,4 @@
-"""Logs over the wire: who emits and views them (K14, K23), and that lines are really kept."""
+"""Logs over the wire: who may emit and view them (K14, K23), and that lines are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata over the wire: who reads and writes it, of what, and that it is really kept (K10)."""
+"""Metadata over the wire: who may read and write which, and that it is stored (K10)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUBJECTS = {
     "dataset:sales.orders": ORDERS,
     "stream:sales.clicks": CLICKS,
 }
-"""Everything that bears metadata of its own, and its path."""
+"""All entities with their own metadata, and their paths."""
 
 SCHEDULE = f"{SHOP}/schedules/daily"
 VIEW = f"{CLICKS}/views/plain"

@@ -1,4 +1,4 @@
-"""Metrics over the wire: who emits and views them (K14, K23), and that counters really count."""
+"""Metrics over the wire: who may emit and view them (K14, K23), and that counters count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNTED = {
     "dataset:sales.orders": ORDERS,
     "stream:sales.clicks": CLICKS,
 }
-"""What has counters, and its path."""
+"""Entities with counters, and their paths."""
 
 
 @pytest.fixture

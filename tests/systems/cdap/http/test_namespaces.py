@@ -35,7 +35,7 @@ def filtered(tmp_path: Path) -> Iterator[Wire]:
 
 @pytest.fixture
 def by_admin(tmp_path: Path) -> Iterator[Wire]:
-    """The older profile with namespaces created by whoever holds ADMIN on the instance."""
+    """The older profile, in which holders of ADMIN on the instance may create namespaces."""
     settings = {"instance_create_action": "admin"}
     with Wire(tmp_path, profile="cdap_parent_write", settings=settings) as one:
         yield one
@@ -249,7 +249,7 @@ def test_the_owner_always_sees_the_namespace(wire: Wire) -> None:
 
 
 def own(wire: Wire, principal: str, present: bool = True) -> None:
-    """States as whom the namespace runs, as whatever else than this dialect does."""
+    """States the principal of a namespace, like anything other than this dialect does."""
     owner = Entity("kerberosprincipal", principal)
     row = RelationRow(owners.RELATION, Entity("namespace", "sales"), owner)
     changes: list[Change] = [RelationChanged(row, present)]

@@ -1,4 +1,4 @@
-"""The owner principal of a namespace survives the way through replies: shown, read, shown again."""
+"""A namespace's owner principal survives a round trip through replies: shown, read, shown again."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ OWNER = "etl/h1.corp@CORP"
 
 
 def read(wire: Wire, reply: Any) -> list[Row]:
-    """What an importer reads out of the list of namespaces."""
+    """The rows that an importer reads from the list of namespaces."""
     system = wire.service.state.realm(REALM).system
     return list(rows(Exchange(("v3", "namespaces"), reply, "namespaces"), system))
 
 
 def bring(wire: Wire, found: list[Row]) -> None:
-    """Brings the rows into the realm, as facts and nothing else."""
+    """Adds the rows to the realm, only as facts."""
     changes = [change(row) for row in found]
     wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *changes))
 

@@ -1,4 +1,4 @@
-"""Preferences over the wire: who sets and reads them, at every level, in both profiles (K10)."""
+"""Preferences over the wire: who may set and read them, at every level, in both profiles (K10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVELS = {
     "stream:sales.clicks": f"{CLICKS}/preferences",
     "instance:cdap": "preferences",
 }
-"""Everything that has preferences, and where they are."""
+"""All entities with preferences, and their paths."""
 
 EVERYBODY = {"reader", "writer", "runner", "keeper"}
 

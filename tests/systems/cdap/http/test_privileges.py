@@ -28,7 +28,7 @@ GET: Json = {"type": "STANDARD", "name": "GET"}
 
 
 def held(wire: Wire, who: str, kind: str = "user", asker: str = ADMIN) -> list[tuple[str, str]]:
-    """What is listed of somebody: ids and actions."""
+    """A user's listed ids and actions."""
     found = wire.good("GET", f"{BASE}/{kind}/{who}/privileges", user=asker)
     return sorted(
         (

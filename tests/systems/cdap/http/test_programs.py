@@ -1,4 +1,4 @@
-"""Programs over the wire: who starts, stops, reads and sets what of them, in both profiles."""
+"""Programs over the wire: who may start, stop, read and change them, in both profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T-34: what is read and written back unchanged is taken, and changes nothing."""
+"""T-34: data that is read and written back unchanged is accepted, and changes nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ READ_AND_WRITTEN: Final = (
         for kind in ("properties", "tags")
     ),
 )
-"""Where something is read, and how and where it is written."""
+"""The place of each read, and the request and place of its write."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def estate(either: Wire) -> Wire:
 
 
 def documents(wire: Wire) -> Any:
-    """All that is kept, of every type."""
+    """All stored documents, of every type."""
     types = wire.service.state.realm("cdap").system.model.types
     with wire.service.reading() as reading:
         return {type: sorted(map(str, reading.documents_of("cdap", type))) for type in types}

@@ -1,8 +1,8 @@
-"""Every row and sentence of both sources, over HTTP: somebody is let through, somebody is not.
+"""Every row and sentence of both sources, over HTTP: some caller is allowed, some is denied.
 
-The cases are those of the scenario files. Most are asked by the request that their operation is
-(`test_scenarios`), some by a request that asks more than that, and those that CDAP has no path for
-over AuthZEN (`carried`). The registers of the rows are `tests/register/cdap*.toml`.
+The cases are those of the scenario files. Most are checked by their operation's own request
+(`test_scenarios`), some by a request that requires more, and those without a CDAP path over AuthZEN
+(`carried`). The registers of the rows are `tests/register/cdap*.toml`.
 SOURCE: CDAP design page, 69 rows and ten core rules; CDAP authorization reference, nine general
 sentences, the rows of its tables and of its table on deploying.
 """
@@ -28,7 +28,7 @@ REGISTERS: Final = Path(__file__).parents[3] / "register"
 
 
 class Row(NamedTuple):
-    """A row of a register, of the model that it is called like."""
+    """A row of a register, for the model with the register's name."""
 
     model: str
     id: str
@@ -45,18 +45,18 @@ def rows() -> Iterator[Row]:
 ROWS: Final = list(rows())
 
 WITHOUT_PATH: Final = {"CDL-ROW-27"}
-"""Data of datasets are written by programs, which ask over AuthZEN."""
+"""Programs write data of datasets, and check that over AuthZEN."""
 
 
 def is_carried_or_over_authzen(scenario: Scenario, case: Case) -> bool:
-    """Whether the case is asked here, and not in `test_scenarios`."""
+    """Whether the case is checked here, not in `test_scenarios`."""
     if is_askable(scenario, case):
         return False
     return is_carried(scenario, case) or is_over_authzen(case)
 
 
 def carried(path: Path) -> Scenario:
-    """The scenario with those of its cases that are asked here."""
+    """The scenario with the cases that are checked here."""
     scenario = read(path)
     cases = (case for case in scenario.cases if is_carried_or_over_authzen(scenario, case))
     return replace(scenario, cases=tuple(cases))
@@ -77,7 +77,7 @@ def test_what_comes_along_with_a_request_is_answered_as_the_scenario_says(
 
 
 class Shown(NamedTuple):
-    """An answer over HTTP that a row is shown by; `own`: a path of CDAP gives it."""
+    """A response over HTTP that shows a row; `own`: from a path of CDAP."""
 
     row: str
     operation: str
@@ -87,7 +87,7 @@ class Shown(NamedTuple):
 
 @cache
 def shown() -> frozenset[Shown]:
-    """All answers over HTTP that scenario cases give for rows of these registers."""
+    """All responses over HTTP that scenario cases expect for rows of these registers."""
     return frozenset(
         Shown(row, case.operation or "", answer, own)
         for path in FILES
@@ -101,7 +101,7 @@ def shown() -> frozenset[Shown]:
 
 
 def _answers(case: Case) -> set[bool]:
-    """Which answers a case asks for; of a list, whether anybody is shown more than another."""
+    """The expected answers of a case; for a list, whether users get different lists."""
     if case.lists is None:
         return {answer for answer, users in ((True, case.allow), (False, case.deny)) if users}
     everything = frozenset[object]().union(*case.lists.values())
@@ -140,7 +140,7 @@ def test_every_operation_of_a_row_is_asked_over_http(row: Row) -> None:
 
 
 def _is_for_all(model: str, operation: str) -> bool:
-    """Whether nobody is ever refused the operation: what it shows is decided by another."""
+    """Whether nobody is ever denied the operation: another one decides what it shows."""
     return any(isinstance(rule, Anyone) for rule in _rules(model, operation))
 
 

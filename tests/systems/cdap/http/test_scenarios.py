@@ -1,8 +1,8 @@
-"""The scenario files over HTTP: every case whose operation a route asks for.
+"""The scenario files over HTTP: every case with an operation that a route checks.
 
-A case's question becomes a request (`calls`), of which the answer counts as no if it is 403.
-Each request is undone, so that all cases of a file are asked of the same world. What cannot be
-asked over HTTP by itself is left out, and counted: see `is_askable`.
+A case's question becomes a request (`calls`); a 403 counts as a no. Each request is undone, so all
+cases of a file use the same world. Questions that no single HTTP request checks are left out, and
+counted: see `is_askable`.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ FILES = [path for model in ("cdap", "cdap_parent_write") for path in find(SCENAR
 
 @cache
 def read(path: Path) -> Scenario:
-    """The scenario of a file, which several modules ask for as they are collected."""
+    """The scenario of a file, cached because several modules read it during collection."""
     return scenarios.read(path)
 
 
 PASSED = {200, 201, 202, 204, 207, 404, 409, 501}
-"""What is answered after the rule was passed."""
+"""Statuses after a passed check."""
 
 RESERVED = ("default", "system", "cdap")
 
 
 class _Undone(Exception):
-    """Ends a write that would have succeeded."""
+    """Rolls back a write that would have succeeded."""
 
 
 class Trial:
-    """A decision service whose writes are decided and done, and then undone."""
+    """A decision service whose writes are authorized and performed, then rolled back."""
 
     def __init__(self, service: DecisionService) -> None:
         self._service = service
@@ -101,7 +101,7 @@ class Trial:
 
 
 class _Session:
-    """A server that holds one world; see `lakewarden.service.scenarios.Session`."""
+    """A server with one world; see `lakewarden.service.scenarios.Session`."""
 
     def __init__(self, wire: Wire, facts: Facts) -> None:
         self._wire = wire
@@ -161,7 +161,7 @@ class _Session:
         return shown & set(self._entities)
 
     def _hits(self, user: Principal) -> set[Entity]:
-        """What a search finds that finds everything: in each namespace, and in all at once."""
+        """The hits of a search for everything: in each namespace, and in all at once."""
         found: list[set[Entity]] = []
         spaces = [one.name for one in self._entities if one.type == "namespace"]
         for place in ("", *(f"namespaces/{space}/" for space in spaces)):
@@ -219,12 +219,12 @@ def effects(facts: Facts) -> Iterator[Any]:
 
 
 def is_askable(scenario: Scenario, case: Case) -> bool:
-    """Whether the case's very question is asked by one request.
+    """Whether one request checks exactly the case's question.
 
-    Creating and deploying ask something else of what is there already, and the reverse; deleting
-    a namespace asks about its contents too; grants in the older profile are 404 on what is not
-    there. Names that are reserved are never given, and an application is made from an artifact of
-    its own namespace or of the platform.
+    Creations and deployments check something else if the object exists, and the reverse. Deleting
+    a namespace also checks its contents. In the older profile, a grant on a missing entity is a
+    404. Reserved names are never assigned, and an application is made from an artifact of its own
+    namespace or of the platform.
     """
     operation = case.operation or ""
     if operation not in CALLS and operation not in FILTERS:
@@ -259,18 +259,18 @@ def is_askable(scenario: Scenario, case: Case) -> bool:
 
 
 def can_be_debugged(program: Entity) -> bool:
-    """Whether the type of a program is one that is debugged: others are 501, whoever asks."""
+    """Whether programs of the type can be debugged: others are 501 for every caller."""
     return program_type(program) in DEBUGGABLE
 
 
 def _is_elsewhere(target: Entity, on: Entity) -> bool:
-    """Whether an artifact lies in a namespace that a deployment there cannot name."""
+    """Whether an artifact is in a namespace that a deployment there cannot name."""
     places = {target.name.partition(".")[0], on.name.partition(".")[0]} - {"system"}
     return target.type == "artifact" and len(places) > 1
 
 
 def asked_over_http(path: Path) -> Scenario:
-    """The scenario with those of its cases that are asked over HTTP."""
+    """The scenario with the cases that are checked over HTTP."""
     scenario = read(path)
     cases = tuple(case for case in scenario.cases if is_askable(scenario, case))
     return replace(scenario, cases=cases)

@@ -1,4 +1,4 @@
-"""Schedules over the wire: the application's to add and delete, the program's to resume."""
+"""Schedules over the wire: added and deleted with the application, resumed with the program."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_stranger_is_told_the_same_of_schedules_that_are_there_and_that_are_no
     either_daily: Wire, below: str
 ) -> None:
     wire, method = either_daily, "POST" if below == "/resume" else "GET"
-    if is_old(wire):  # a name that was granted beside it shows nothing
+    if is_old(wire):  # an additional grant on its name shows nothing
         wire.grant("eve", "program:sales.shop.workflow.nightly", "EXECUTE")
         wire.grant("eve", "namespace:sales", "WRITE")
     answers = {wire.ask(method, f"{PATH}/{name}{below}", user="eve") for name in ("daily", "none")}

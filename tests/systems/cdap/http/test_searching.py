@@ -1,4 +1,4 @@
-"""Searching metadata over the wire: what is found, and that only what is shown is told of."""
+"""Metadata search over the wire: the hits, and that they reveal only visible entities."""
 
 from __future__ import annotations
 

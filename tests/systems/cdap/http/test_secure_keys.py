@@ -1,4 +1,4 @@
-"""Secure keys over the wire: who reads them, and that they are really sealed."""
+"""Secure keys over the wire: who may read them, and that they are sealed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BODY: Json = {"description": "for the database", "data": "open sesame", "propert
 
 @pytest.fixture
 def safe(wire: Wire) -> Wire:
-    """A namespace with one key, made by `maker`."""
+    """A namespace with one key, created by `maker`."""
     wire.grant(BOSS, "namespace:sales", "ADMIN")
     wire.good("PUT", "namespaces/sales")
     wire.grant("maker", ID, "ADMIN")

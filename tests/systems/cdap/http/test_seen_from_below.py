@@ -1,7 +1,7 @@
-"""What is granted below shows what is above it: also on what is gone, or is not there yet.
+"""A grant on a descendant makes ancestors visible: also on a deleted or future descendant.
 
-Asked of every list and detail that shows a namespace or an application. In the older profile
-nothing is seen from below: there a list asks about the entity itself.
+Tests every list and detail that shows a namespace or an application. In the older profile, grants
+on descendants have no such effect: there a list checks the entity itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INSIDE: Final = (
     *("apps", "artifacts", "streams", "securekeys", "workflows", "services", "flows"),
     *("data/datasets", "data/modules", "data/types", "mapreduce", "spark", "workers"),
 )
-"""What is listed in a namespace, which takes seeing the namespace."""
+"""Lists in a namespace, which require visibility of the namespace."""
 
 BELOW: Final = ("", "/preferences", "/metadata", "/metadata/properties", "/metadata/tags")
 """Details of a namespace and of an application."""
@@ -53,7 +53,7 @@ CHILDREN: Final[dict[str, Drop]] = {
     "application:sales.shop": lambda wire: wire.good("DELETE", SHOP),
     PROGRAM: _without_program,
 }
-"""A child of each type that a namespace has, and how it is dropped."""
+"""A child of each type in a namespace, and the request that drops it."""
 
 AHEAD: Final = (
     *("dataset:sales.never", "stream:sales.never", "securekey:sales.never", "profile:sales.never"),
@@ -67,7 +67,7 @@ AHEAD: Final = (
     *("securekey:sales.n*", "artifact:sales.?", "application:sales.n*", "program:sales.n*.*"),
     *("dataset_type:sales.com.*", "dataset_module:s?les.*", "program:sales.*.flow.was"),
 )
-"""Names and patterns of what is not there; all lie in `sales` alone."""
+"""Names and patterns of missing entities, all in `sales` only."""
 
 OF_SHOP: Final = (
     *("program:sales.shop.flow.never", "program:sales.shop.*", "program:sales.shop.worker.*"),
@@ -76,7 +76,7 @@ OF_SHOP: Final = (
 
 
 def build(wire: Wire) -> Wire:
-    """Two namespaces with an application each, in one of them something of every type."""
+    """Two namespaces with an application each; one of them has an object of every type."""
     wire.grant(BOSS, "instance:cdap")
     for place in ("sales", "hr"):
         for id in ("artifact:{}.*", "application:{}.*", "program:{}.*.*", "dataset:{}.*"):
@@ -99,14 +99,14 @@ def build(wire: Wire) -> Wire:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """A server of the later profile on which nothing is dropped."""
+    """A server of the later profile, on which nothing is dropped."""
     with Wire(tmp_path_factory.mktemp("shared")) as one:
         yield build(one)
 
 
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """The same of the older profile, where lists of namespaces are filtered, too."""
+    """The same for the older profile, with filtered lists of namespaces."""
     settings = {"namespace_list": "filtered"}
     folder = tmp_path_factory.mktemp("older")
     with Wire(folder, profile="cdap_parent_write", settings=settings) as one:
@@ -114,7 +114,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 
 def _hits(wire: Wire, user: str, place: str, path: str) -> Iterator[tuple[str, bool]]:
-    """Whether searches show the namespace, or the application in it, that is at a path."""
+    """Whether searches show the namespace, or its application, at a path."""
     wanted = path.rpartition("/")[2]
     for where in ("", f"namespaces/{place}/"):
         found = wire.good("GET", f"{where}metadata/search?query=*", user=user)["results"]
@@ -129,7 +129,7 @@ def _hits(wire: Wire, user: str, place: str, path: str) -> Iterator[tuple[str, b
 
 
 def namespace_seen(wire: Wire, user: str, place: str) -> dict[str, bool]:
-    """Where the namespace is shown: each list and detail, with whether it is there."""
+    """The lists and details, each with whether it shows the namespace."""
     path = f"namespaces/{place}"
     listed = [one["name"] for one in wire.good("GET", "namespaces", user=user)]
     details = {below: wire.status("GET", f"{path}{below}", user=user) for below in BELOW}
@@ -157,7 +157,7 @@ def application_seen(wire: Wire, user: str, place: str, app: str) -> dict[str, b
 
 
 def everywhere(seen: dict[str, bool]) -> bool:
-    """Whether it is shown everywhere, or nowhere."""
+    """Whether all of them show it, or none."""
     assert len(set(seen.values())) == 1, seen
     return next(iter(seen.values()))
 

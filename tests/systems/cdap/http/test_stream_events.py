@@ -1,4 +1,4 @@
-"""Events of streams over the wire: who writes and reads them, and that they are really kept."""
+"""Events of streams over the wire: who may write and read them, and that they are stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = 1_700_000_000.0
 
 
 class Clock:
-    """A clock that goes as it is told."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = START

@@ -1,4 +1,4 @@
-"""Views of streams over the wire: the stream is asked about in their place."""
+"""Views of streams over the wire: requests check the stream instead."""
 
 from __future__ import annotations
 

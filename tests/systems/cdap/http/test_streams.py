@@ -1,4 +1,4 @@
-"""Streams over the wire: what making, showing and deleting them takes, in both profiles."""
+"""Streams over the wire: the requirements of creating, showing and deleting, in both profiles."""
 
 from __future__ import annotations
 

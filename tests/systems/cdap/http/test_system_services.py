@@ -1,4 +1,4 @@
-"""System services over the wire: everybody looks, some change (K15)."""
+"""System services over the wire: everybody may read, some may change (K15)."""
 
 from __future__ import annotations
 

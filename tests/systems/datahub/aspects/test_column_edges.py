@@ -1,4 +1,4 @@
-"""Patches of edges between columns: each is named by the four parts that it consists of."""
+"""Patches of edges between columns: each edge is identified by its four parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two lists of domains are kept alike; what changed leads."""
+"""The two lists of domains are kept consistent; the changed one wins."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ NOTED = {"domain": "a", "context": "a scan"}
     ],
 )
 def test_what_changed_leads(old: Value | None, new: Value, left: Value) -> None:
-    """`left` is what is different from the new value."""
+    """`left` is the difference from the new value."""
     before = dict(new)
     assert align_lists(old, new, "x") == {**new, **left}
     assert new == before
 
 
 def test_what_does_not_change_stays_as_it_is() -> None:
-    """Of a data product the lists may be told apart: what is read may be written back."""
+    """The lists of a data product may differ: a read value may be written back."""
     value = {"domains": ["a"], "domainAssociations": associations_of("b")}
     assert align_lists(value, dict(value), "x") == value
 

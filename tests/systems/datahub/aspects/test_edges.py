@@ -1,4 +1,4 @@
-"""Edges that aspects state: where they are read, and what is wrong is none."""
+"""Edges in aspects: the places where they are read; invalid ones are ignored."""
 
 from __future__ import annotations
 

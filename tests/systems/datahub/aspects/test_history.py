@@ -1,4 +1,4 @@
-"""History: of every kept aspect that a category is about, what it says was added."""
+"""History: additions of every stored aspect that belongs to a category."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each aspect means: the rows it gives, and the names in it that are set aside."""
+"""The meaning of each aspect: its rows, and the names in it that are set aside."""
 
 from __future__ import annotations
 

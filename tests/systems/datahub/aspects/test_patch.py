@@ -288,7 +288,7 @@ def test_several_patches_in_a_row_are_as_one_after_the_other() -> None:
 
 
 class _Counted(dict[str, object]):
-    """A member of a list that counts how often anything of it is looked at."""
+    """A member of a list that counts the reads of its contents."""
 
     looks = 0
 
@@ -298,7 +298,7 @@ class _Counted(dict[str, object]):
 
 
 def _looks(size: int) -> int:
-    """How often members are looked at, half of `size` members there, half coming and going."""
+    """The number of reads, with half of `size` members existing, half added and removed."""
     there = {"tags": [_Counted(tag=f"a{n}") for n in range(size)]}
     came = [add(f"/tags/b{n}", _Counted(tag=f"b{n}")) for n in range(size)]
     gone = [remove(f"/tags/a{n}") for n in range(size)]

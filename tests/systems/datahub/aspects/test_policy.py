@@ -1,4 +1,4 @@
-"""Stored policies to statements: actors, resources old and new, constraints, what is refused."""
+"""Stored policies to statements: actors, resources old and new, constraints, errors."""
 
 from __future__ import annotations
 

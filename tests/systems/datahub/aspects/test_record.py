@@ -1,4 +1,4 @@
-"""Records of change: snapshots and proposals, as they say what is to be written."""
+"""Change records: snapshots and proposals, and the writes that they request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What entities are found by: their names, and what their aspects say."""
+"""The searchable texts of entities: their names, and texts in their aspects."""
 
 from __future__ import annotations
 

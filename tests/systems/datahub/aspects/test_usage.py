@@ -1,4 +1,4 @@
-"""Usage: buckets and values of the aspect say the same, and what several come to."""
+"""Usage: buckets and values of the aspect are equivalent, and several add up."""
 
 from __future__ import annotations
 

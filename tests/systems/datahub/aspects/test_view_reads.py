@@ -1,4 +1,4 @@
-"""What the query of a dataset that is a view reads."""
+"""The sources of a dataset that is a view, from its query."""
 
 from __future__ import annotations
 

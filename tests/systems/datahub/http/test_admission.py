@@ -1,4 +1,4 @@
-"""Who comes in at all: with and without credentials, stored or not, and the root user."""
+"""Admission: callers with and without credentials, stored or not, and the root user."""
 
 from __future__ import annotations
 

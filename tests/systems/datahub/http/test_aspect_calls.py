@@ -1,4 +1,4 @@
-"""Rest.li, aspect by aspect: proposals in, aspects out, and who may."""
+"""Rest.li, aspect by aspect: written as proposals, read, and the permissions."""
 
 from __future__ import annotations
 

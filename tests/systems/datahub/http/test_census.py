@@ -1,4 +1,4 @@
-"""Every route of the REST interface is guarded, or says why not; every stranger is refused."""
+"""Every route of the REST interface is guarded, or states why not; every stranger is denied."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_takes_a_urn_takes_encoded_slashes() -> None:
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One realm for all: whoever asks it here changes nothing."""
+    """One realm for all tests: their callers change nothing."""
     with Wire(tmp_path_factory.mktemp("realm")) as wire:
         wire.put(
             (ORDERS, "status", {"removed": False}),
@@ -102,7 +102,7 @@ _SHOWN_NOTHING: dict[tuple[str, str], Any] = {
     ("POST", "/openapi/v3/entity/scroll"): {"scrollId": None, "entities": [], "totalCount": 0},
     ("GET", "/openapi/v2/timeseries/{type}/{aspect}"): {"scrollId": None, "results": []},
 }
-"""Routes that answer a stranger with a list of nothing."""
+"""Routes that return an empty list to a stranger."""
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_refused_write_raises_no_revision_but_leaves_a_trace(refusing: Wire) -
 
 
 def test_only_the_guard_decides() -> None:
-    """No module of the REST interface but its guard asks the kernel for a decision."""
+    """In the REST interface, only the guard's module queries the kernel for decisions."""
     words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(http.__path__):
         if module.name in ("authorization", "guard", "graphql"):
@@ -248,7 +248,7 @@ _ACTING: dict[str, dict[str, Any]] = {
 }
 
 _LISTS = ("autocomplete", "filter", "listUrns", "search", "searchAcrossEntities")
-"""Actions that answer a stranger with a list of nothing."""
+"""Actions that return an empty list to a stranger."""
 
 _INGESTED = {
     "/entities": {

@@ -1,4 +1,4 @@
-"""The client from PyPI, in an environment of its own, against a server of its own."""
+"""The client from PyPI, in its own environment, with its own server."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_wrong_token_is_said_to_be_one(python: Path, url: str, tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def schemas(python: Path) -> Any:
-    """What the client's schemas say."""
+    """The contents of the client's schemas."""
     said = subprocess.run(
         [str(python), "-P", str(CLIENT / "schemas.py")],
         capture_output=True,
@@ -136,7 +136,7 @@ def schemas(python: Path) -> Any:
 
 
 def test_records_have_the_names_that_the_client_looks_for(schemas: Any) -> None:
-    """Every aspect of the client's schemas, and which of them are values in time."""
+    """Every aspect of the client's schemas, and which of them are time series."""
     wanted = schemas["aspects"]
     assert len(wanted) > 250
     assert {name: record_name(name) for name in wanted} == {n: r for n, (r, _) in wanted.items()}
@@ -144,7 +144,7 @@ def test_records_have_the_names_that_the_client_looks_for(schemas: Any) -> None:
 
 
 def test_keys_are_complete_as_the_client_checks_them(schemas: Any) -> None:
-    """Of every type that the client knows: the aspect, its fields, and the type's other aspects."""
+    """For every type of the client: the key aspect, its fields, and the type's other aspects."""
     assert set(schemas["keys"]) == set(registry.TYPES)
     for type, (aspect, fields, others) in schemas["keys"].items():
         found = keys.key_of(Entity(type, urn_of(type)))

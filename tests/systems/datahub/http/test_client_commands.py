@@ -1,4 +1,4 @@
-"""The client's commands on real files and on the sample estate; what they ask is answered."""
+"""The client's commands on real files and on the sample estate; their requests are answered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.systems.datahub.http.recorder import Recorder
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 REAL = Path(__file__).parents[5] / "shared" / "data" / "datahub-2021"
-"""Files that DataHub's own examples were made of; not part of the project."""
+"""Files from which DataHub's own examples were made; not part of the project."""
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)"
@@ -23,7 +23,7 @@ ANA = "urn:li:corpuser:ana"
 BOB = "urn:li:corpuser:bob"
 
 ABSENT = ("telemetry", "aspect=ownership", "aspect=datasetKey")
-"""What the client asks for although it may not be there."""
+"""Requests of the client for things that may be missing."""
 
 
 def ingest(
@@ -69,7 +69,7 @@ def test_real_files_are_ingested(python: Path, url: str, tmp_path: Path) -> None
 
 @pytest.mark.nightly
 def test_the_sample_estate_is_ingested(python: Path, url: str, tmp_path: Path) -> None:
-    """But for the names in it that are wrong on purpose: one refused change refuses its batch."""
+    """Except for the deliberately wrong names in it: one refused change refuses its batch."""
     records = json.loads(sample.path("datahub").read_text())
     good = [one for one in records if '"personal-data"' not in json.dumps(one)]
     assert len(records) - 10 < len(good) < len(records)

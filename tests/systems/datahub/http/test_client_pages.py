@@ -1,4 +1,4 @@
-"""Pages as the client from PyPI asks for them, against a server of its own."""
+"""Pages requested by the client from PyPI, from its own server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client from PyPI makes users with passwords, and signs in with one, unchanged."""
+"""The unchanged client from PyPI creates users with passwords, and signs in with one."""
 
 from __future__ import annotations
 

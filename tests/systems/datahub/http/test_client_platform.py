@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 @pytest.fixture
 def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server that is started after this has a key for secrets."""
+    """Gives the server that starts after this a key for secrets."""
     monkeypatch.setenv("LAKEWARDEN_SECRET_KEYS", new_key())
 
 

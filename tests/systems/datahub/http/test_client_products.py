@@ -1,4 +1,4 @@
-"""Data products as the client writes them: by its command, and by its patches."""
+"""Data products written by the client: by its command, and by its patches."""
 
 from __future__ import annotations
 

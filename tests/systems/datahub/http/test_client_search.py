@@ -1,4 +1,4 @@
-"""The client's searches: what its graph asks, and its command `datahub search`."""
+"""The client's searches: its graph's requests, and its command `datahub search`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 def test_the_graph_and_the_command_find_what_they_filter_by(
     python: Path, url: str, tmp_path: Path
 ) -> None:
-    """The command searches with the documents that it brings."""
+    """The command searches with its own documents."""
     datahub, script = str(python.parent / "datahub"), str(CLIENT / "searching.py")
     with Recorder(url) as recorder:
         said = run([str(python), "-P", script, recorder.url, TOKEN], recorder.url, tmp_path)

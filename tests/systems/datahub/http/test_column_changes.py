@@ -1,4 +1,4 @@
-"""Columns that come and go with `schemaMetadata`, and row filters and column masks about them."""
+"""Columns added and removed with `schemaMetadata`, and row filters and column masks on them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def put(wire: Wire, user: str, *paths: str, status: int = 200) -> str:
 
 
 def details(wire: Wire) -> list[dict[str, Any]]:
-    """What the audit trail has of columns that something needs."""
+    """The audit trail's details about columns that are in use."""
     bodies = (json.loads(row.body)["details"] for row in wire.audit())
     return [
         {name: one[name] for name in ("columns", "needed_by")}
@@ -77,7 +77,7 @@ def test_whom_a_filter_or_mask_binds_changes_no_columns(
     stated(orders, {**limit, "to": ["user:urn:li:corpuser:eve"]})
     assert "binds you" in put(orders, "eve", *paths, status=403)
     assert orders.aspects(ORDERS)["schemaMetadata"] == schema("id", "region", "iban")
-    put(orders, "eve", "iban", f"{TYPED}.region", "id")  # the same ones
+    put(orders, "eve", "iban", f"{TYPED}.region", "id")  # the same columns
     put(orders, "ida", *paths)
 
 

@@ -1,4 +1,4 @@
-"""Aspects that are written only where they are what the writer has read."""
+"""Aspects that are only written if they are unchanged since the writer read them."""
 
 from __future__ import annotations
 

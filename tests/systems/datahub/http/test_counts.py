@@ -1,4 +1,4 @@
-"""How much there is, for whoever may count."""
+"""Counts of entities, for permitted callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Denied reads leave a trace: the first at once, the others counted; so do those by GraphQL."""
+"""Denied reads are recorded: the first at once, the others counted; also those by GraphQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rest.li, entity by entity: read, ingested, listed, deleted, no longer referred to."""
+"""Rest.li, entity by entity: read, ingested, listed, deleted, without remaining references."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ NAMING: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
     (f"urn:li:dataJob:({FLOW},j)", "subTypes", {}, FLOW, "dataFlowInfo", {"name": "f"}),
     (f"urn:li:schemaField:({NEW},id)", "subTypes", {}, NEW, "subTypes", {}),
 ]
-"""An entity and an aspect of it, and what is named by that, or by its URN."""
+"""An entity with an aspect, and what the aspect or the URN names."""
 
 
 def _head(wire: Wire, urn: str) -> int:
@@ -246,7 +246,7 @@ def test_what_is_only_named_as_a_parent_does_not_exist(
     own: str,
     content: dict[str, Any],
 ) -> None:
-    """So it is created still, and takes the right to that."""
+    """So it can still be created, and this requires permission."""
     wire.grant("creates", "CREATE_ENTITY", "EXISTS_ENTITY", to="eve")
     path = "/aspects?action=ingestProposal"
     wire.good("POST", path, {"proposal": proposal(urn, aspect, value)}, "eve")
@@ -256,7 +256,7 @@ def test_what_is_only_named_as_a_parent_does_not_exist(
 
 
 def test_a_container_that_is_only_named_counts_and_goes_on_to(tmp_path: Path) -> None:
-    """Its own container counts as soon as it has one; after restarts, too."""
+    """Its own container counts as soon as it has one; also after restarts."""
     asked = f"/entitiesV2/{quote(NEW, safe='')}"
     with Wire(tmp_path) as wire:
         wire.grant("inner", "GET_ENTITY_PRIVILEGE", to="ina", CONTAINER=[INNER])

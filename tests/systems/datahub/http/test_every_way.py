@@ -1,4 +1,4 @@
-"""T-33: a write that is forbidden is forbidden in every way of writing, and so is a deletion."""
+"""T-33: a forbidden write is forbidden in every way of writing, and so is a deletion."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ FORBIDDEN: list[tuple[str, str, dict[str, Any]]] = [
     (ROLE, "domains", INTO_SALES),
     (ROLE, "dataHubRoleInfo", {"name": "mine", "description": "", "editable": True}),
 ]
-"""What eve may not, though she may write users, all of sales, and ORDERS within limits."""
+"""Writes denied to eve, although she may write users, all of sales, and ORDERS with limits."""
 
 
 @pytest.fixture
 def small(wire: Wire) -> Wire:
-    """Eve may change much, and nothing of what is asked for in FORBIDDEN."""
+    """Eve has many permissions, but none of those in FORBIDDEN."""
     wire.put(
         (ORDERS, "globalTags", {"tags": [{"tag": "urn:li:tag:pii"}]}),
         (STOCK, "status", {"removed": False}),
@@ -146,7 +146,7 @@ def test_no_way_leads_round_the_guard(small: Wire, way: Send) -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_what_is_no_policy_grants_nothing_by_what_a_policy_says(small: Wire, way: Send) -> None:
-    """Whoever may write it, in whatever case its URN has the type of policies."""
+    """For any writer, and for any case of the policy type in the URN."""
     small.grant("more", "EDIT_ENTITY", "CREATE_ENTITY", to="eve", TYPE=["dataHubpolicy"])
     revision = small.service.state.revision
     others = (ORDERS, PRODUCT, "urn:li:dataHubpolicy:mine")

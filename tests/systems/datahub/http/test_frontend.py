@@ -1,4 +1,4 @@
-"""Signing up, in and out: who gets a session, what it is good for, and when it is over."""
+"""Signing up, in and out: who gets a session, its permissions, and its end."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def token_for(site: Site, cookie: str, name: str = ANA) -> str:
 
 
 WIDE = {code: 0xFEE0 + code for code in range(ord("A"), ord("z") + 1)}
-"""Letters of full width, which look like those of ASCII."""
+"""Full-width letters, which look like ASCII letters."""
 
 
 def invited_by_name(site: Site, name: str) -> str:
-    """The word of an invitation that names its user."""
+    """The token of an invitation that names its user."""
     answer = site.graphql(NEW_INVITE, i={"userUrn": user(name)})
     word: str = answer["data"]["createInviteToken"]["inviteToken"]
     return word
 
 
 def name_in_facts(site: Site) -> None:
-    """Lets a policy, an owner and a membership name people who are stored nowhere."""
+    """Makes a policy, an owner and a membership name people who are not stored."""
     domain = Entity("domain", "urn:li:domain:d")
     pol, own, mem = (Principal(USER, user(name)) for name in ("pol", "own", "mem"))
 
@@ -172,7 +172,7 @@ def test_a_name_that_is_somebodys_is_taken(site: Site, name: str) -> None:
 def test_a_name_that_is_spoken_about_is_claimed_by_an_invitation_only_that_names_it(
     site: Site,
 ) -> None:
-    """Its holder gets what policies, owners and groups say: whoever invites must have said so."""
+    """Its holder gets the rights of policies, owners and groups: so the invitation must name it."""
     name_in_facts(site)
     site.service.write(
         SYSTEM, lambda transaction: realms.establish(transaction, Realm("lake", "gravitino"))
@@ -223,7 +223,7 @@ def test_a_name_that_reads_like_one_that_is_taken_is_taken(site: Site, name: str
 
 @pytest.mark.parametrize("name", ["urn:li:corpuser:datahub", "URN:li:corpuser:admin"])
 def test_a_name_that_is_a_urn_is_nobodys(site: Site, name: str) -> None:
-    """As the name of a URN it would be another user's, with what that one may do."""
+    """As the name of a URN, it would be another user's, with that user's permissions."""
     answer = site.sign_up(name, email="x@x.test")
     assert (answer.status, answer.cookies) == (400, [])
     assert "URN" in message(answer)
@@ -277,7 +277,7 @@ def test_a_password_opens_a_session_that_makes_tokens(site: Site) -> None:
 
 
 def test_whoever_is_not_let_in_is_told_the_same_after_the_same_work(site: Site) -> None:
-    """Timing is made equal by structure: one comparison each, whoever it is."""
+    """Equal timing by construction: one comparison each, for any user."""
     for name in ("sue@x.test", "gone@x.test", ANA):
         site.sign_up(name)
     site.put_person("bob")
@@ -497,7 +497,7 @@ def test_nobody_gives_a_password_to_whoever_has_none(site: Site, name: str) -> N
     assert answer["errors"][0]["extensions"]["code"] == 400
 
 
-# What is left behind
+# Remaining data
 
 
 def test_who_came_in_and_who_did_not_is_audited_without_secrets(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Passwords are not guessed: tries are counted in the store, for all servers on it together."""
+"""Passwords cannot be guessed: attempts are counted in the store, for all its servers together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Opened = Callable[[], Site]
 on_both = pytest.mark.parametrize(
     "opened", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-"""By day, too: the counts of several servers, or of tries at the same time, are up to the store."""
+"""By day, too: the store counts the attempts of several servers, or concurrent ones."""
 
 
 @pytest.fixture(
@@ -172,7 +172,7 @@ def test_what_one_server_opened_the_other_knows_and_ends(site: Site, opened: Ope
 
 @on_both
 def test_tries_at_the_same_time_are_no_more(site: Site) -> None:
-    """Ten are compared, however many come before the first is answered."""
+    """Ten are compared, however many arrive before the first response."""
 
     def begin(_: int) -> float | None:
         return Throttle(site.service.store, "datahub", ANA, "203.0.113.1").begin(site.now)
@@ -182,7 +182,7 @@ def test_tries_at_the_same_time_are_no_more(site: Site) -> None:
 
 
 def test_an_address_that_nobody_vouches_for_is_not_believed(site: Site) -> None:
-    """Whoever comes without a trusted proxy has one address, whatever its headers say."""
+    """A caller without a trusted proxy has one address, regardless of its headers."""
     assert client_address("203.0.113.1", "192.0.2.8", ()) == "203.0.113.1"
     assert site.application.parts.proxies != ()
 

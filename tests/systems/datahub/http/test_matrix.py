@@ -1,7 +1,7 @@
-"""T-33, generated: every forbidden write is forbidden in every way, and leaves nothing behind.
+"""T-33, generated: every forbidden write is forbidden in every way, and has no effect.
 
-Every entity type, with every aspect that means something or carries power, in every way of
-writing and of taking away: as change proposals, by OpenAPI, and by the mutations of GraphQL.
+Every entity type, with every aspect that has a meaning or affects permissions, in every way of
+writing and deleting: as change proposals, by OpenAPI, and by the mutations of GraphQL.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ CRUCIAL = {
     ("dataset", "ownership"),
     ("dataset", "status"),
 }
-"""Sent in every way, to what is stored or to what is not; of the others every second is sent once.
+"""Sent in every way, to a stored or a missing entity; every second one of the others is sent once.
 
-By night all are sent in all ways.
+Nightly, all are sent in all ways.
 """
 SHIPPED = "urn:li:dataHubPolicy:admin-platform-policy"
 
 
 def _open_filled_realm(folder: Path) -> Wire:
-    """A realm in which one entity of every type is stored, and others are not."""
+    """A realm with one stored entity of every type."""
     wire = Wire(folder)
     wire.put(*((urn_of(type, "there"), "status", {"removed": False}) for type in TYPES))
     wire.put(
@@ -61,14 +61,14 @@ def _open_filled_realm(folder: Path) -> Wire:
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """Eve may nothing at all; so one realm is enough for all that she tries."""
+    """Eve has no permission at all, so one realm suffices for all her attempts."""
     with _open_filled_realm(tmp_path_factory.mktemp("nothing")) as wire:
         yield wire
 
 
 @pytest.fixture(scope="module")
 def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """Eve may edit and create everything that metadata policies can let her."""
+    """Eve may edit and create everything that metadata policies can permit."""
     with _open_filled_realm(tmp_path_factory.mktemp("editing")) as wire:
         wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", to=EVE)
         yield wire
@@ -81,12 +81,12 @@ def test_the_matrix_is_of_all_types_and_ways() -> None:
 
 
 NAMES = ("there", "new")
-"""What is stored, and what is not."""
+"""A stored name, and a missing one."""
 TRIED = [(way, name) for way in WAYS for name in NAMES]
 
 
 def _dealt(way: str, name: str) -> list[tuple[str, str]]:
-    """Some of the cases for each way and name, so that all together have what is sent by day."""
+    """Some of the cases for each way and name; together they are the daytime cases."""
     turn, at = NAMES.index(name) + list(WAYS).index(way), TRIED.index((way, name))
     return [*sorted(CRUCIAL)[turn % 2 :: 2], *CASES[2 * at :: 2 * len(TRIED)]]
 
@@ -151,15 +151,15 @@ def test_what_may_be_edited_may_be_marked_as_removed(editing: Wire, type: str) -
 
 
 def _creates(way: str) -> bool:
-    """Whether the way asks for an aspect, or an entity, that is not there yet."""
+    """Whether the way requires an aspect, or an entity, that does not exist yet."""
     return "CREATE" in way or way.endswith("NotExists")
 
 
 DELETED_BY_EDITING = {"query"}
-"""Whose deletion is a change of its subjects."""
+"""Types whose deletion is a change of their subjects."""
 
 PLATFORM = ("corpGroup", "corpuser", "dataHubPolicy", "dataHubSecret", "globalSettings")
-"""Types that no metadata policy lets anybody write: they have privileges of the platform."""
+"""Types that no metadata policy permits to write: they have platform privileges."""
 
 
 @pytest.mark.parametrize("type", PLATFORM)
@@ -168,7 +168,7 @@ PLATFORM = ("corpGroup", "corpuser", "dataHubPolicy", "dataHubSecret", "globalSe
 def test_what_is_of_the_platform_is_not_written_by_who_edits_everything(
     editing: Wire, type: str, name: str, step: int
 ) -> None:
-    """Every aspect in two ways, others for what is new; in all by night."""
+    """Every aspect in two ways, others for a new entity; nightly in all."""
     revision = editing.service.state.revision
     for at, aspect in enumerate(aspects_of(type), start=NAMES.index(name)):
         for way in list(WAYS)[at % step :: step]:
@@ -179,7 +179,7 @@ def test_what_is_of_the_platform_is_not_written_by_who_edits_everything(
 
 @pytest.mark.parametrize("type", ["corpGroup", "corpuser"])
 def test_a_role_is_given_by_who_manages_policies_alone(tmp_path: Path, type: str) -> None:
-    """UPDATE_USERS and UPDATE_GROUPS write every other aspect of users and groups."""
+    """UPDATE_USERS and UPDATE_GROUPS permit every other aspect of users and groups."""
     with _open_filled_realm(tmp_path) as wire:
         wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY", to=EVE)
         wire.grant("people", "UPDATE_USERS", "UPDATE_GROUPS", to=EVE)
@@ -216,7 +216,7 @@ def test_what_the_system_ships_is_changed_in_no_way_by_anybody(tmp_path: Path) -
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[graphql.Wire]:
-    """GraphQL, where nobody has anything that is not said."""
+    """GraphQL, without any permission except stated ones."""
     with graphql.Wire(tmp_path) as wire:
         wire.close()
         yield wire

@@ -1,4 +1,4 @@
-"""No privilege is decoration: each gates something that a call asks, or the model says why not."""
+"""No privilege is unused: each guards something that a call checks, or the model says why not."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ASKED_WITHIN: Final = {
     "timeseries.delete": "systems.datahub.http.timeseries",
     "token.create_service": "systems.datahub.http.graphql.tokens",
 }
-"""Operations that are asked in the midst of a call, beside its own, and the module that asks."""
+"""Operations checked within a call, besides its own, and the module that checks them."""
 
 SHOWN: Final = {
     "structured_property.view": "viewStructuredPropertiesPage",
     "tag.view_page": "viewManageTags",
 }
-"""Pages of the web client, shown by what this member of `platformPrivileges` says."""
+"""Pages of the web client, shown by this member of `platformPrivileges`."""
 
 
 def called_operations() -> Iterator[str]:
-    """The operations that calls ask."""
+    """The operations that calls check."""
     yield from (asked.operation for asked in census.REFUSED.values())
     yield from (route.operation for route in ROUTES if route.operation)
     for actions in ACTIONS.values():
@@ -65,7 +65,7 @@ def rule_nodes(operation: Operation) -> Iterator[Node]:
 
 
 def covered_operations() -> set[str]:
-    """The operations that calls ask, and those whose rules are parts of these."""
+    """The operations that calls check, and those whose rules are parts of these."""
     found, todo = set[str](), list(called_operations())
     while todo:
         one = todo.pop()
@@ -77,7 +77,7 @@ def covered_operations() -> set[str]:
 
 
 def gated(operations: set[str]) -> set[str]:
-    """The privileges that the operations' rules name, and those from which one follows."""
+    """The privileges in the operations' rules, and those that imply one of them."""
     found = {
         node.privilege
         for name in operations

@@ -1,4 +1,4 @@
-"""Writes that say nothing to do: refused with the field, not answered with 200 and left undone."""
+"""Writes without any change: refused with the field, not answered with 200 and ignored."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def test_a_write_without_its_content_is_refused_with_the_field(
     ],
 )
 def test_a_list_of_nothing_is_written_whole(wire: Wire, path: str, body: object) -> None:
-    """Clients send one for a batch that came out empty."""
+    """Clients send one for an empty batch."""
     wire.good("POST", path, body)

@@ -1,4 +1,4 @@
-"""The newer interface: entities and aspects, each verb, allowed and refused."""
+"""The newer interface: entities and aspects, each verb, allowed and denied."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_is_posted_is_answered_and_read(wire: Wire, below: str) -> None:
 
 @pytest.mark.parametrize("type", ["dataHubPolicy", "datahubpolicy"])
 def test_a_type_is_read_in_any_case_of_letters(wire: Wire, type: str) -> None:
-    # The original's description of itself has them in lower case.
+    # The original's own description has them in lower case.
     urn = "urn:li:dataHubPolicy:shelf"
     name = {"displayName": "Shelf", "type": "PLATFORM", "state": "ACTIVE", "privileges": []}
     place = f"/openapi/v3/entity/{type}"

@@ -1,4 +1,4 @@
-"""Patches of aspects: who may not is asked first, and what may is bounded and linear."""
+"""Patches of aspects: authorized first, with bounded and linear work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def patch(count: int, urn: str = ORDERS) -> dict[str, Any]:
 
 @contextmanager
 def count_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
-    """How many decisions are made, patches applied, and effects made of them."""
+    """The numbers of decisions, of applied patches, and of resulting effects."""
     found = dict.fromkeys(("decisions", "patches", "effects"), 0)
     decide, apply, change = WriteTransaction.decide, PatchedAspect.apply, WriteTransaction._apply
 
@@ -92,7 +92,7 @@ def test_a_patch_has_so_many_operations_at_most(wire: Wire) -> None:
 def test_what_is_done_until_a_batch_is_refused_is_linear_in_it(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of it is allowed but the last: nothing is applied, and each is asked about once."""
+    """Only the last is denied: nothing is applied, and each is checked once."""
     wire.grant("make", "CREATE_ENTITY", "EDIT_ENTITY", to="eve", URN=[_named(n) for n in range(40)])
     wire.put(*((_named(number), "status", {"removed": False}) for number in range(0, 40, 2)))
     for count in (10, 40):

@@ -1,4 +1,4 @@
-"""Relations of an entity, from either end, of what the caller may know of."""
+"""Relations of an entity, from either end, as far as the caller may see them."""
 
 from __future__ import annotations
 

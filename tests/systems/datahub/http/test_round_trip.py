@@ -1,4 +1,4 @@
-"""T-34: what is read and written back unchanged changes nothing, whatever it is."""
+"""T-34: data that is read and written back unchanged changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.systems.datahub.http.ways import TYPES, VALUES, urn_of
 from tests.systems.datahub.http.wire import REALM, Wire, proposal
 
 ROOT = "__datahub_system"
-"""Who may write everything."""
+"""A user who may write everything."""
 
 SMALL = Size(entities=40, users=8, groups=4, roles=2, statements=10, goals=5)
 CHUNK = 50
@@ -72,7 +72,7 @@ WAYS: list[Way] = [by_open, by_proposals]
 
 
 def check_same(wire: Wire, ways: Sequence[Way] = WAYS) -> None:
-    """Each way begins with what the others left, which is what was there."""
+    """Each way begins with the others' result, which must be the original."""
     before, found = facts(wire), urn_entities(wire)
     assert found
     for way in ways:
@@ -87,7 +87,7 @@ def test_of_the_sample_estate(wire: Wire) -> None:
     refused = 0
     for start in range(0, len(records), 100):
         part = records[start : start + 100]
-        if _sent(wire, part) != 200:  # some of the estate's names are wrong on purpose
+        if _sent(wire, part) != 200:  # some of the estate's names are deliberately wrong
             refused += sum(_sent(wire, [one]) == 400 for one in part)
     assert 0 < refused < 10
     check_same(wire)
@@ -99,7 +99,7 @@ def _sent(wire: Wire, records: list[Any]) -> int:
 
 
 def without_cycles(rows: Sequence[MembershipRow]) -> list[MembershipRow]:
-    """Those of a world that a change may add: it may hold circles, which no write closes."""
+    """The rows of a world that a change may add: it may have cycles, which no write may close."""
     kept: list[MembershipRow] = []
     for row in rows:
         above = [row.of]
@@ -122,7 +122,7 @@ def test_of_a_generated_world(wire: Wire, seed: int, way: Way) -> None:
     wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
     wire.services = type(wire.services)(
         systems={"datahub": DataHubSettings(rest=False)}
-    )  # some nobody may write
+    )  # nobody may write some of them
     check_same(wire, [way])
 
 
@@ -130,7 +130,7 @@ def test_of_every_type_with_every_aspect_that_means_something(wire: Wire) -> Non
     kept = 0
     for type in TYPES:
         told = [(urn_of(type), name, dict(value)) for name, value in VALUES.items()]
-        with suppress(BadInput):  # a relation that does not lead from this type
+        with suppress(BadInput):  # a relation that does not start at this type
             wire.put(*told)
             kept += len(told)
             continue

@@ -1,4 +1,4 @@
-"""Search as Rest.li and OpenAPI have it: URNs of what the caller may be given."""
+"""Search by Rest.li and OpenAPI: URNs that the caller may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients ask of the server itself."""
+"""Clients' requests about the server itself."""
 
 from __future__ import annotations
 

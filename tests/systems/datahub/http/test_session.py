@@ -1,4 +1,4 @@
-"""Whoever was suspended or removed is turned away, on every path that is not open to strangers."""
+"""A suspended or removed user is denied, on every path that is not open to strangers."""
 
 from __future__ import annotations
 

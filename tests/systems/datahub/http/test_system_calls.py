@@ -1,4 +1,4 @@
-"""Calls that manage the original's machinery: refused, or named as what is not there."""
+"""Calls that manage the original's machinery: refused, or reported as missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of an entity's past."""
+"""The history of an entity."""
 
 from __future__ import annotations
 

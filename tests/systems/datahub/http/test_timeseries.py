@@ -1,4 +1,4 @@
-"""Values in time: written in every way, read in windows, scrolled, taken away, measured."""
+"""Time series: written in every way, read in windows, scrolled, deleted, measured."""
 
 from __future__ import annotations
 

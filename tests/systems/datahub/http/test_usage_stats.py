@@ -1,4 +1,4 @@
-"""Usage as the older interface writes and asks for it."""
+"""Usage in the older interface: writes and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operation shows what: every switch on and off, every list of types heeded."""
+"""The operations that show each kind of data: every switch on and off, every list of types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERYTHING = [BOX, USER, DATASET, TAG]
 
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
-    """A server with one entity of some types; eve may read the container alone."""
+    """A server with one entity of some types; eve may read only the container."""
     for entity in EVERYTHING:
         wire.put((entity.name, f"{entity.type}Key", {}))
     wire.grant("eve", "VIEW_ENTITY_PAGE", to="eve", URN=[BOX.name])
@@ -58,7 +58,7 @@ def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
 
 
 def pages(asked: Exchange) -> list[Entity]:
-    """What is shown; by ids it is the same."""
+    """The visible entities; the same by ids."""
     tree = asked.realm_state.matrix.snapshot.coded.tree
     shown = view_authorization.visible(asked, EVERYTHING)
     ids = BitMap([id for id in map(tree.find, EVERYTHING) if id is not None])
@@ -82,7 +82,7 @@ def test_view_authorization_guards_pages_and_hits(hub: Wire) -> None:
     asked = exchange(hub, view=True)
     assert pages(asked) == hits(asked) == [BOX, USER]
     stranger = exchange(hub, "stranger", view=True)
-    assert pages(stranger) == hits(stranger) == [BOX, USER]  # open by default
+    assert pages(stranger) == hits(stranger) == [BOX, USER]  # unrestricted by default
 
 
 def test_search_access_controls_guard_hits_alone(hub: Wire) -> None:

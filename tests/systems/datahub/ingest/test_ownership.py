@@ -1,4 +1,4 @@
-"""Owners by pattern: the file, and that Spark finds what `re.match` finds."""
+"""Owners by pattern: the file, and that Spark's matches equal those of `re.match`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_first_rule_that_matches_counts() -> None:
     rules = (Rule("urn:li:dataset:.*a", (ANA,)), Rule("", (BEN,)))
     ownership = Ownership(rules)
     assert ownership.owners_of(urn("a")) == (ANA,)
-    assert ownership.owners_of(urn("xyz")) == (ANA,)  # the platform's name has an a
+    assert ownership.owners_of(urn("xyz")) == (ANA,)  # the platform's name contains an a
     assert ownership.owners_of("b") == (BEN,)
     assert Ownership(rules[:1]).owners_of("b") == ()
 
@@ -161,7 +161,7 @@ PIECES = [
 
 
 def test_spark_finds_the_owners_that_re_match_finds(spark: SparkSession) -> None:
-    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+    from pyspark.sql import functions as F  # noqa: N812 — the usual name
 
     draw = random.Random(20_260_821)
     urns = sorted(
@@ -246,7 +246,7 @@ def test_an_owner_that_is_there_already_is_not_there_twice(spark: SparkSession) 
 def test_names_beyond_ascii_are_matched_as_python_matches_them(
     spark: SparkSession, others: tuple[str, ...]
 ) -> None:
-    """Java takes marks for letters and fractions for none, Python the other way round."""
+    """Java treats marks as letters and fractions not, Python the reverse."""
     names = ["shop", "sho\u0301p", "½", "a‿b", "x", "\u00a0y", "İx", "a b"]
     urns = [urn(name) for name in names]
     patterns = (r".*hive,\w+,", r".*,\W", r".*\bx\b", *others)

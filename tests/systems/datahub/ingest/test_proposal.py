@@ -1,4 +1,4 @@
-"""Records of metadata files to writes: both kinds of record, and the places of their errors."""
+"""Records of metadata files become writes: both kinds of records, and the places of errors."""
 
 from __future__ import annotations
 

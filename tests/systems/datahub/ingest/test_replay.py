@@ -1,4 +1,4 @@
-"""Writes of one entity in order: which one counts, what is deleted, what then exists."""
+"""Writes of one entity in order: the effective one, deletions, and the resulting existence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search of its own: what it asks of the store, and what it refuses."""
+"""A search itself: its queries to the store, and its errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def search_of(
 
 
 def names(service: DecisionService, question: Question) -> list[str]:
-    """What is found, by the last word of its name."""
+    """The found entities, by the last word of their names."""
     with service.reading() as store:
         texts = Texts(store, REALM, index_of(service))
         page = search_of(service, question, lambda: texts).page(0, 100)
@@ -96,7 +96,7 @@ def test_what_was_written_is_found_at_once(service: DecisionService) -> None:
     assert names(service, only("platform", "kafka")) == [new.name]
     assert names(service, Question("words", ("dataset",))) == []
     body = {"aspects": {"datasetProperties": {"value": {"description": "some words"}}}}
-    change(service, DocumentChanged(new, body))  # by itself it makes no snapshot
+    change(service, DocumentChanged(new, body))  # a document change alone creates no snapshot
     assert names(service, Question("words", ("dataset",))) == [new.name]
     change(service, EntityDropped(new))
     assert names(service, Question("words", ("dataset",))) == []

@@ -1,4 +1,4 @@
-"""What URNs say, column by column, of trees that go on from each other."""
+"""The parts of URNs, column by column, for trees that continue each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A realm that is made ready answers its first long search without reading everything."""
+"""A prepared realm answers its first long search without reading everything."""
 
 from __future__ import annotations
 

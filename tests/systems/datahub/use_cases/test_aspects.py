@@ -1,4 +1,4 @@
-"""Aspects: what is written is read, what it states decides, and neither can fall apart."""
+"""Aspects: written values are read, their facts decide, and the two stay consistent."""
 
 from __future__ import annotations
 

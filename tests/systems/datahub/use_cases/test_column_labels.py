@@ -82,7 +82,7 @@ def column(name: str) -> Entity:
 
 
 def masks(service: DecisionService, name: str = "iban") -> list[str]:
-    """The masks that bind on a column, as an engine asks for it."""
+    """The masks that bind on a column, as an engine requests them."""
     matrix = service.state.realm(HUB).matrix
     request = Request(ANA, "", column(name), NOW)
     return [one.id for one in obligations(matrix, request, Effect.MASK)]

@@ -1,4 +1,4 @@
-"""Types of a dataset's columns, as its schema has them."""
+"""Types of a dataset's columns, from its schema."""
 
 from __future__ import annotations
 

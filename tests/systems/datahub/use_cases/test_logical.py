@@ -1,4 +1,4 @@
-"""Logical parents with their columns: both sides asked, the rest of the mapping cleared."""
+"""Logical parents with their columns: both sides authorized, the rest of the mapping cleared."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def set_parent(
 
 
 def parents(service: DecisionService) -> dict[str, str]:
-    """Which dataset or column has which parent."""
+    """The parent of each dataset and column."""
     edges = service.state.realm(HUB).matrix.snapshot.coded
     found = {}
     for one in (CHILD, field(CHILD, "a"), field(CHILD, "b")):

@@ -1,4 +1,4 @@
-"""Edits: asked on the state before, written together, or not at all."""
+"""Edits: authorized on the state before, and written together or not at all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OFF = Switches(rest=False)
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """A realm in which nobody may anything but its administrators."""
+    """A realm in which only administrators have permissions."""
     closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
     with opened(tmp_path, beside=closed) as service:
         put(service, ORDERS, "domains", {"domains": [SHOP.name]})
@@ -65,7 +65,7 @@ def grant(service: DecisionService, privilege: str, field: str, value: str) -> N
 def edit(
     service: DecisionService, task: Callable[[Edit], None], switches: Switches | None = None
 ) -> None:
-    """What ana does, in one write."""
+    """An edit by ana, in one write."""
 
     def whole(transaction: Any) -> None:
         one = Edit(transaction, HUB, ANA_URN, switches or Switches())

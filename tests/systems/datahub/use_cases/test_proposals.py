@@ -48,7 +48,7 @@ Item = tuple[Entity, str, object] | tuple[Entity, str, object, Change]
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[DecisionService]:
-    """A realm in which nobody may anything at first but its administrators."""
+    """A realm in which at first only administrators have permissions."""
     closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
     with opened(tmp_path, beside=closed) as service:
         yield service
@@ -64,7 +64,7 @@ def put(service: DecisionService, *writes: tuple[Entity, str, dict[str, Any]]) -
 def grant(
     service: DecisionService, *privileges: str, on: Entity | None = None, **more: object
 ) -> None:
-    """A statement for ana: about one entity, or what `where` and `constraint` say."""
+    """A statement for ana: on one entity, or with `where` and `constraint`."""
     table: dict[str, object] = {
         "id": f"grant-{service.state.revision}",
         "effect": "allow",
@@ -84,7 +84,7 @@ def within(domain: Entity) -> list[dict[str, object]]:
 
 
 def send(service: DecisionService, *items: Item, switches: Switches | None = None) -> None:
-    """What ana proposes, in one batch."""
+    """Ana's proposals, in one batch."""
     proposals = [
         Proposal(entity, aspect, change[0] if change else Change.PUT, value, {}, aspect)
         for entity, aspect, value, *change in items
@@ -96,7 +96,7 @@ def send(service: DecisionService, *items: Item, switches: Switches | None = Non
 def refused_operation(
     service: DecisionService, *items: Item, switches: Switches | None = None
 ) -> str:
-    """The operation for which the batch is refused; nothing of it is written."""
+    """The operation that refuses the batch; nothing of it is written."""
     revision = service.state.revision
     with pytest.raises(NotAllowed) as caught:
         send(service, *items, switches=switches)
@@ -237,7 +237,7 @@ def test_the_domain_of_the_same_batch_opens_no_way_where_that_is_disabled(
 
 
 def test_nothing_else_of_the_batch_opens_the_way(service: DecisionService) -> None:
-    """Owners, tags, terms, containers and properties count when they are stored, not before."""
+    """Owners, tags, terms, containers and properties count once stored, not before."""
     box, term = "urn:li:container:box", "urn:li:glossaryTerm:t"
     owner = {"owner": ANA_URN.name, "type": "NONE"}
     ownership: Item = (ORDERS, "ownership", {"owners": [owner]})
@@ -288,7 +288,7 @@ def below(parent: Entity | None, name: str = "x") -> dict[str, Any]:
 
 @pytest.fixture
 def sales(service: DecisionService) -> DecisionService:
-    """Ana may do everything with what is in sales; beside it are hr, a role and a loose table."""
+    """Ana may do everything in sales; besides it there are hr, a role and a loose table."""
     put(
         service,
         (SALES, "domainProperties", below(None)),
@@ -361,7 +361,7 @@ def test_a_move_takes_the_right_on_what_moves_what_is_left_and_what_is_entered(
     change = Change.PUT if value is not None else Change.DELETE
     move: Item = (entity, aspect, value, change)
     assert refused_operation(sales, move) == operation
-    # Nor is it opened by anything that is done together with it.
+    # Nor does anything else in the same batch open it.
     steps: list[Item] = [
         (HR, "domains", INTO_SALES),
         (HR_PART, "domains", INTO_SALES),
@@ -550,7 +550,7 @@ def test_groups_take_the_right_to_each_that_changes(
 
 
 def grant_gold_only(service: DecisionService, privilege: str) -> None:
-    """Ana may change tags, but only `gold`."""
+    """Ana may change only the tag `gold`."""
     gold = [{"field": "URN", "condition": "EQUALS", "values": [GOLD.name]}]
     grant(service, privilege, where=_dataset(), constraint=gold)
 
@@ -561,7 +561,7 @@ def _dataset() -> list[dict[str, object]]:
 
 def test_tags_that_come_or_go_are_asked_about_one_by_one(service: DecisionService) -> None:
     put(service, (ORDERS, "globalTags", tags(PII)))
-    # A limited right to write the entity: the tags that change must be within it.
+    # A limited permission to write the entity: the changed tags must be within it.
     grant_gold_only(service, "EDIT_ENTITY")
     send(service, (ORDERS, "globalTags", tags(PII, GOLD)))
     assert refused_operation(service, (ORDERS, "globalTags", tags(GOLD))) == "tags.edit"
@@ -636,7 +636,7 @@ def test_no_spelling_hides_a_tag(
 
 @pytest.mark.parametrize("change", [Change.PUT, Change.PATCH])
 def test_soft_deletion_takes_the_right_to_change(service: DecisionService, change: Change) -> None:
-    """As every other change by ingestion does; nothing is asked about beside it."""
+    """Like every other change by ingestion; no other permission is checked."""
     put(service, (ORDERS, "status", {"removed": False}))
     grant(service, "DELETE_ENTITY", "EDIT_ENTITY_STATUS", on=ORDERS)
     for removed in (True, False):
@@ -696,7 +696,7 @@ def test_a_new_data_product_takes_the_right_to_create_it_or_to_change_it(
 def test_its_first_name_takes_the_right_to_change_it_or_in_a_domain_of_the_batch(
     service: DecisionService, change: Change, *, domains: bool
 ) -> None:
-    """Whether or not domains of the same batch count for policies."""
+    """Regardless of whether domains of the same batch count for policies."""
     switches = Switches(domains=domains)
     grant(service, "CREATE_ENTITY", on=PRODUCT)
     grant(service, "MANAGE_DATA_PRODUCTS", on=BANK)
@@ -709,7 +709,7 @@ def test_its_first_name_takes_the_right_to_change_it_or_in_a_domain_of_the_batch
 
 
 def test_whoever_may_change_a_data_product_needs_no_domain(service: DecisionService) -> None:
-    """As the client does it: what it is and has first, and its domains then."""
+    """Like the client: its type and members first, then its domains."""
     grant(service, "EDIT_ENTITY", on=PRODUCT)
     grant(service, "EDIT_ENTITY_DATA_PRODUCTS", on=ORDERS)
     send(service, of_product(**product(ORDERS)))
@@ -734,7 +734,7 @@ def test_a_data_product_that_a_patch_makes_takes_the_right_to_change_it(
 
 
 def test_a_rename_by_ingestion_is_open_to_whoever_may_ingest(service: DecisionService) -> None:
-    """The right to change the product is what any change of it takes."""
+    """It only requires the permission for any change of the product."""
     put(service, of_product(name="p"), in_domains(SHOP, BANK))
     renamed = of_product(name="other")
     grant(service, "MANAGE_DATA_PRODUCTS", on=BANK)
@@ -947,7 +947,7 @@ EVERYTHING: list[tuple[Entity, str, dict[str, Any]]] = [
 def test_what_is_read_may_be_written_back_unchanged_by_whoever_may_write(
     service: DecisionService,
 ) -> None:
-    """T-34; and nothing but the right to write is asked for what does not change."""
+    """T-34; and unchanged parts only require the permission to write."""
     put(service, *EVERYTHING)
     grant(service, "EDIT_ENTITY", "UPDATE_USERS", "MANAGE_POLICIES")
     entities = list(dict.fromkeys(entity for entity, _, _ in EVERYTHING))

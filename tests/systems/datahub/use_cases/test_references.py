@@ -1,4 +1,4 @@
-"""What refers to an entity: found in every form, and gone when it is forgotten."""
+"""References to an entity: found in every form, and removed when it is forgotten."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_roles_are_not_among_them(service: DecisionService) -> None:
 
 
 def test_columns_keep_what_else_is_said_of_them(service: DecisionService) -> None:
-    """Below the names of Avro types, too; and a tag that comes back is on no column."""
+    """Below the names of Avro types, too; and a restored tag is on no column."""
     gold, other = {"tag": "urn:li:tag:gold"}, {"terms": [{"urn": TERM.name}], "auditStamp": {}}
     columns: list[dict[str, Any]] = [
         {"fieldPath": "id"},

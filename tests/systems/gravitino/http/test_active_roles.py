@@ -1,4 +1,4 @@
-"""`X-Gravitino-Active-Roles`: ALLOWs of the roles named, DENYs of all, and what is refused."""
+"""`X-Gravitino-Active-Roles`: ALLOWs of the named roles, DENYs of all roles, and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ILLEGAL_ROLES = (400, 1001, "IllegalActiveRolesException")
 
 @pytest.fixture
 def busy(court: Wire) -> Wire:
-    """Ana holds `uses` (the way to the table), `reads` (the table) and nothing else."""
+    """Ana holds only `uses` (the way to the table) and `reads` (the table)."""
     hold(court, "ana", on("catalog", "c", allow("USE_CATALOG", "USE_SCHEMA")), name="uses")
     hold(court, "ana", on("table", "c.s.t", allow("SELECT_TABLE")), name="reads")
     return court

@@ -1,4 +1,4 @@
-"""The order of the checks, the audit of what was decided, and the switches."""
+"""The order of the checks, the audit of the decisions, and the switches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def off(tmp_path: Path) -> Iterator[Wire]:
 
 
 def grant(wire: Wire, user: str, on: str, *privileges: str, condition: str = "ALLOW") -> None:
-    """Gives the user, by a role of his own, privileges on `type full.name`."""
+    """Grants the user, by a separate role, privileges on `type full.name`."""
     type, _, name = on.partition(" ")
     role = f"of_{user}"
     if wire.ask("GET", f"{ML}/roles/{role}")[0] == 404:
@@ -149,7 +149,7 @@ def test_a_metalake_named_implied_is_renamed_with_its_grants(lake: Wire) -> None
 
 
 def _afresh(wire: Wire, path: str, user: str) -> tuple[int, Json]:
-    """The answer of another process, which loads everything from the store."""
+    """The response of another process, which loads everything from the store."""
     wire.service = DecisionService(wire.store)
     wire.service.open()
     return wire.ask("GET", path, user=user)

@@ -1,4 +1,4 @@
-"""A test of a connection tells what is wrong by a code; a version that is absent is not dropped."""
+"""A connection test reports errors by code; a missing version is not dropped."""
 
 from __future__ import annotations
 

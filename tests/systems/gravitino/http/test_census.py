@@ -1,4 +1,4 @@
-"""Every route is guarded, every operation is reached."""
+"""Every route is guarded, and every operation is reached."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WITHIN_A_HANDLER = {
     "object.access": "the filter of lists of objects, and the answer 405 for statistics",
     "object.roles.list.filter": "the filter of an object's roles",
 }
-"""Operations that no route has as its own, and when they are asked for."""
+"""Operations without their own route, and when they are checked."""
 
 OPEN = {"server.version", "server.configs", "server.health"}
 """Operations whose routes answer without credentials."""
@@ -62,7 +62,7 @@ def test_routes_with_names_take_encoded_slashes_and_no_others_do() -> None:
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One lake for all: whoever asks it here changes nothing."""
+    """One lake for all tests: their callers change nothing."""
     with Wire(tmp_path_factory.mktemp("lake")) as wire:
         fill(wire)
         yield wire
@@ -84,7 +84,7 @@ ASKED_OF_NOBODY = {
     "job_template.list",
     "job.list",
 }
-"""What every user of the metalake may do: load himself, and lists of what is his."""
+"""Open to every user of the metalake: to load oneself, and lists of one's own objects."""
 
 TOLD = re.compile(
     r"User 'eve' is not authorized to perform operation '(?P<operation>[a-z_.]+)'"
@@ -95,7 +95,7 @@ TOLD = re.compile(
 
 @pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
 def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
-    """Whatever the body, and whether or not the object is there: 403, or a list of nothing."""
+    """For any body, and whether or not the object exists: 403, or an empty list."""
     if route.path == "/api/metalakes" and route.method == "GET":
         assert refusing.ask("GET", route.path, user="zed") == (200, {"code": 0, "metalakes": []})
         return
@@ -113,7 +113,7 @@ def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
 
 
 def _refused(wire: Wire, route: Route) -> str | None:
-    """What `eve`, a user of the metalake without a grant, is told; None where it may."""
+    """The message to `eve`, a user of the metalake without a grant; None if she may."""
     status, answer = wire.ask(route.method, _filled(route.path), _body(route), user="eve")
     return answer["message"] if status == 403 else None
 
@@ -129,7 +129,7 @@ def test_a_user_is_told_operation_object_and_what_is_missing(route: Route, refus
     assert found["operation"] in {route.operation, *WITHIN_A_HANDLER}
     if route.operation != "metalake.create":
         assert found["on"], said
-    # Members may load the metalake and so read its owner, and of nothing else.
+    # Members may load the metalake and so read only its owner.
     assert found["grantors"] in (None, "'admin'"), said
     assert (found["grantors"] is None) == (route.operation == "metalake.create"), said
 
@@ -157,7 +157,7 @@ def _filled(path: str) -> str:
 
 
 def _body(route: Route) -> object:
-    """A body that fits the route, so that nothing but the caller is wrong with the request."""
+    """A valid body for the route, so only the caller is wrong."""
     if route.method in ("GET", "DELETE"):
         return None
     return _BODIES.get(route.operation, _GENERAL)
@@ -212,7 +212,7 @@ _BODIES: dict[str, object] = {
 
 
 def test_only_the_guard_decides() -> None:
-    """No module but `authorization` asks the kernel for a decision; `refusals` what may be told."""
+    """Only `authorization` queries the kernel for decisions, and `refusals` for disclosures."""
     asking = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(http.__path__):
         if module.name in ("authorization", "refusals"):

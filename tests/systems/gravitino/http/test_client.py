@@ -1,4 +1,4 @@
-"""The client from PyPI, in an environment of its own, against a server of its own."""
+"""The client from PyPI, in its own environment, with its own server."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tests.app.threaded import listening, threaded
 from tests.sample import estate as estates
 
 ROOT = Path(__file__).parents[4]
-# One worker makes the environment; another one would only wait for it.
+# One worker creates the environment; another one would only wait for it.
 pytestmark = pytest.mark.xdist_group("gravitino client")
 
 estate = estates.estate
 
 SCRIPTS = sorted((Path(__file__).parent / "client").glob("*.py"))
 BY_NIGHT = ("walkthrough",)
-"""Its calls are among those of the others, in the order of a page."""
+"""The other scripts also make its calls; it uses the order of a page."""
 
 
 @pytest.fixture(scope="module")
 def python() -> str:
-    """The Python that has the client; `install-test-tools.sh` made it, once for all clones."""
+    """The Python that has the client; `install-test-tools.sh` created it, once for all clones."""
     made = subprocess.run(
         [str(ROOT / "scripts" / "gravitino-client.sh")],
         cwd=ROOT,
@@ -116,7 +116,7 @@ for name in names:
 
 @pytest.mark.slow
 def test_the_client_loads_the_catalogs_of_the_sample(python: str, demonstrated: str) -> None:
-    """All that it has classes for: of messaging catalogs it has none."""
+    """All catalogs for which it has classes: it has none for messaging catalogs."""
     names = ("lake", "shop", "files", "models")
     ran = subprocess.run(
         [python, "-c", LOADING, demonstrated, "quillmere", *names],

@@ -1,8 +1,8 @@
-"""The calls of Gravitino's access control page, with curl: as they are written there.
+"""The calls of Gravitino's access control page, with curl, exactly as written there.
 
-Address `http://localhost:8090`, trailing slashes where the page has them, no credentials: the
-caller is the user `anonymous`, who owns the metalake here. Only where curl connects to is told
-to it, so that the port need not be free.
+Address `http://localhost:8090`, trailing slashes as on the page, no credentials: the caller is the
+user `anonymous`, who owns the metalake here. Only curl's connection address is overridden, so the
+port need not be free.
 SOURCE: Apache Gravitino 1.1.0, access control page, Operations.
 """
 
@@ -35,13 +35,13 @@ ROLE1 = {"roleNames": ["role1"]}
 
 
 class Caller:
-    """Somebody with curl and no credentials, and a service admin who sets things up."""
+    """A caller with curl and without credentials, and a service admin for the setup."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
 
     def curl(self, method: str, path: str, body: object = None, headers: str = "both") -> Any:
-        """The body of the answer to one call of the page."""
+        """The body of the response to one call of the page."""
         command = ["curl", "-s", "-X", method, "-H", ACCEPT]
         command += ["-H", JSON] if headers == "both" else []
         command += [] if body is None else ["-d", json.dumps(body, indent=2)]

@@ -1,4 +1,4 @@
-"""Every error of the layers below has one answer here, and none tells what it should not."""
+"""Every error of the layers below has one response here, and none reveals secrets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Conversations with the server: each step's request, status and reply, as files.
+"""Conversations with the server: each step's request, status and reply, in files.
 
-`GOLDEN=write` writes the replies anew, to be reviewed like code. Moments are `TIME`.
+`GOLDEN=write` rewrites the replies, to be reviewed like code. Times are `TIME`.
 """
 
 from __future__ import annotations

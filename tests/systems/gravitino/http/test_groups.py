@@ -1,4 +1,4 @@
-"""Groups of a metalake: who adds, removes and sees them, and what they pass on to members."""
+"""Groups of a metalake: who may add, remove and see them, and their members' inheritance."""
 
 from __future__ import annotations
 

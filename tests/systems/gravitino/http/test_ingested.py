@@ -1,7 +1,7 @@
-"""What is made over the wire and what is ingested from its replies are the same facts.
+"""Objects made over the wire and objects ingested from their replies give the same facts.
 
-The replies of a realm are read as an export is, and give the very rows that the realm has: so an
-estate that was loaded and one that was made here cannot be told apart.
+The replies of a realm are read like an export, and give exactly the realm's rows: so a loaded
+estate cannot be distinguished from one made here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Found = dict[str, set[tuple[str, ...]]]
 
 
 def furnish(court: Wire) -> list[str]:
-    """One of everything; the paths of all objects that have an owner."""
+    """One object of each kind; returns the paths of all objects with an owner."""
     hold(
         court,
         "ana",
@@ -95,7 +95,7 @@ def furnish(court: Wire) -> list[str]:
 
 
 def ingested(court: Wire, owned: list[str]) -> Found:
-    """The rows that the replies give."""
+    """The rows from the replies."""
     found: Found = {}
     system = court.service.state.realm(REALM).system
     for path in (*REPLIES, *(f"{ML}/owners/{one}" for one in owned)):
@@ -109,7 +109,7 @@ def ingested(court: Wire, owned: list[str]) -> Found:
 
 
 def kept(facts: Facts) -> Found:
-    """The same of what the realm has, without the service admin of the tests."""
+    """The same rows of the realm, without the service admin of the tests."""
     placements: set[tuple[str, ...]] = {
         (*row.entity, *row.parent) for row in facts.entities if row.parent is not None
     }
@@ -166,12 +166,12 @@ SHOWN: list[Json] = [
         "properties": {"in-use": "false"},
     },
 ]
-"""Catalogs as a reply shows them."""
+"""Catalogs in a reply's format."""
 
 
 @pytest.fixture
 def loaded(court: Wire) -> Wire:
-    """The court with catalogs that were not made there, but loaded from such replies."""
+    """The court with catalogs that were loaded from such replies, not created there."""
     sent = [{**one, "properties": {**one["properties"], "password": "x"}} for one in SHOWN]
     state = court.service.state.realm(REALM)
     attributes = []
@@ -200,7 +200,7 @@ def without_audit(catalog: Json) -> Json:
 
 
 def test_a_loaded_catalog_is_shown_as_the_reply_that_it_came_from(loaded: Wire) -> None:
-    """Without what is secret."""
+    """Except secrets."""
     listed = loaded.good("GET", f"{ML}/catalogs?details=true", user="boss")["catalogs"]
     found = {one["name"]: without_audit(one) for one in listed}
     for shown in SHOWN:

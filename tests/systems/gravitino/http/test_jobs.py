@@ -1,4 +1,4 @@
-"""Job templates and jobs: what is kept of them, who may what, and that nothing is run."""
+"""Job templates and jobs: their stored parts, the permissions, and that nothing is run."""
 
 from __future__ import annotations
 

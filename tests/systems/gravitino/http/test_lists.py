@@ -1,4 +1,4 @@
-"""Lists of many: whole, in order, filtered, and not slowed by authorization."""
+"""Long lists: complete, in order, filtered, and not slowed down by authorization."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = Entity("schema", "lk:rel.s")
 
 @pytest.fixture
 def full(lake: Wire) -> Wire:
-    """The lake with many tables in one schema, of which eve may load all but one."""
+    """The lake with many tables in one schema; eve may load all but one."""
 
     def task(transaction: WriteTransaction) -> None:
         names = (f"lk:rel.s.t{number:05}" for number in range(MANY - 1))

@@ -1,4 +1,4 @@
-"""Live catalogs: what a database has is listed, loaded and guarded like anything else."""
+"""Live catalogs: a database's objects are listed, loaded and guarded like all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A messaging catalog has the schema `default` from the beginning, and no other."""
+"""A messaging catalog always has the schema `default`, and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owners: who is shown, who sets one, and what may own."""
+"""Owners: who may see and set them, and who may own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handing out roles, granting and revoking privileges, replacing all that a role holds."""
+"""Granting roles, granting and revoking privileges, and replacing all privileges of a role."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ USES = on("catalog", "c", allow("USE_CATALOG", "USE_SCHEMA"))
 
 
 def change(court: Wire, verb: str, words: list[Json], path: str, user: str = "boss") -> Json:
-    """Grants or revokes privileges on `type/name`; the role's objects afterwards."""
+    """Grants or revokes privileges on `type/name`; returns the role's objects afterwards."""
     target = f"{PERMISSIONS}/roles/readers/{path}/{verb}"
     answer = court.good("PUT", target, {"privileges": words}, user=user)
     return objects(answer["role"])

@@ -1,4 +1,4 @@
-"""Policies: their own life, the objects they fit, inheriting them, and who is shown what."""
+"""Policies: their lifecycle, the objects they fit, inheritance, and visibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a refusal tells, to whom, and that it tells nobody of what he may not know."""
+"""The contents of a denial, by caller, which never reveals hidden facts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_owner_is_named_only_of_what_the_asker_may_load(court: Wire) -> None:
 def test_a_hidden_table_and_an_absent_one_are_refused_alike(
     court: Wire, role: str, method: str
 ) -> None:
-    """Also where the hidden one has an owner, a tag, and grants to others."""
+    """Also if the hidden one has an owner, a tag, and grants to others."""
     add_table(court, "hidden")
     court.good("POST", TAGS, {"name": "pii"}, user="boss")
     court.good("PUT", f"{ML}/owners/table/c.s.hidden", {"name": "bob", "type": "USER"}, user="boss")

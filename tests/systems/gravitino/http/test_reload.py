@@ -1,4 +1,4 @@
-"""Whatever was done, a process that loads everything anew answers as the one that did it."""
+"""After any operations, a process that loads everything responds like the original one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def catalog(chance: random.Random) -> str:
 
 
 def step(chance: random.Random) -> tuple[str, str, object]:
-    """One request, which may well fail."""
+    """One request, which may fail."""
     name, other = chance.choice(NAMES), chance.choice(NAMES)
     at = catalog(chance)
     rename = {"updates": [{"@type": "rename", "newName": other}]}
@@ -57,7 +57,7 @@ def step(chance: random.Random) -> tuple[str, str, object]:
 
 
 def picture(wire: Wire) -> dict[str, tuple[int, Json]]:
-    """What everybody is answered, wherever there may be something."""
+    """The responses to all users, for all possible objects."""
     paths = [ML, f"{ML}/catalogs?details=true", f"{ML}/roles", f"{ML}/users?details=true"]
     paths += [f"{ML}/tags?details=true", *(f"{ML}/tags/{name}/objects" for name in NAMES)]
     paths += [f"{ML}/roles/role_{name}" for name in NAMES]
@@ -81,7 +81,7 @@ def test_a_fresh_process_answers_alike_from_postgresql(postgres_url: str, tmp_pa
 
 
 def compare(lake: Wire, seed: int) -> None:
-    """Does many random things, and asks this process and a fresh one."""
+    """Performs many random requests, and compares this process with a fresh one."""
     chance = random.Random(seed)
     done = 0
     for _ in range(150):

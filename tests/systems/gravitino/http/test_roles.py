@@ -1,4 +1,4 @@
-"""Roles: what may be written into one, who sees it, and what goes with one that is deleted."""
+"""Roles: their valid contents, their visibility, and what is removed with a deleted one."""
 
 from __future__ import annotations
 

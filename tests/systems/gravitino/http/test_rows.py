@@ -1,8 +1,8 @@
 """Every row of the page's table of required conditions, over the wire.
 
-For each operation of a row: whoever has just what the row names gets a success, and so does the
-owner of the metalake; a user of the metalake without it, or (where every user may) somebody who
-is no user, is refused with 403. The register of the rows is `tests/register/gravitino.toml`.
+For each operation of a row: a user with exactly the row's privileges succeeds, and so does the
+owner of the metalake; a user of the metalake without them, or (if every user may) a caller who is
+not a user, is denied with 403. The register of the rows is `tests/register/gravitino.toml`.
 SOURCE: Apache Gravitino 1.1.0, access control page, API required conditions.
 """
 
@@ -26,7 +26,7 @@ from tests.systems.gravitino.http.wire import ADMIN, Json, Wire
 REGISTER = Path(__file__).parents[3] / "register" / "gravitino.toml"
 
 BY_FILTER: Final = {"object.access": "what lists of a tag's or a policy's objects ask of each"}
-"""Operations without a route of their own."""
+"""Operations without their own route."""
 
 C = f"{ML}/catalogs"
 TOPICS = f"{C}/msg/schemas/default/topics"
@@ -49,7 +49,7 @@ def uses(catalog: str) -> Given:
 
 
 def on_leaf(type: str, name: str, *privileges: str) -> Given:
-    """The use of what is above, and these privileges on a table, topic, fileset or model."""
+    """The use of the containers, and these privileges on a table, topic, fileset or model."""
     return (*uses(name.partition(".")[0]), on(type, name, allow(*privileges)))
 
 
@@ -59,10 +59,10 @@ def on_lake(*privileges: str) -> Given:
 
 @dataclass(frozen=True)
 class Case:
-    """One request, and what it takes: privileges (`given`), owned objects (`owns`).
+    """One request and its requirements: privileges (`given`), owned objects (`owns`).
 
-    `everybody`: every user of the metalake may. `by` and `against` stand in for the caller and
-    for who is refused.
+    `everybody`: every user of the metalake may. `by` and `against` replace the caller and the
+    denied caller.
     """
 
     method: str
@@ -334,7 +334,7 @@ CASES: Final[dict[str, Case]] = {
         given=(on("catalog", "rel", allow("USE_CATALOG")),),
     ),
 }
-"""What each operation is asked with; `JOB` stands for the job that is there."""
+"""The request of each operation; `JOB` stands for the existing job."""
 
 
 def rows() -> list[tuple[str, str]]:
@@ -375,7 +375,7 @@ def everything(furnished: Path, tmp_path: Path) -> Iterator[Wire]:
 
 
 def furnish(wire: Wire) -> None:
-    """The small lake of `boss`, with what else the rows are about; `may` and `none` are users."""
+    """The small lake of `boss`, with the rows' other objects; `may` and `none` are users."""
     fill(wire)
     for user in ("may", "none", "boss"):
         wire.good("POST", f"{ML}/users", {"name": user})

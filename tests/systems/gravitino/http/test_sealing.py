@@ -1,4 +1,4 @@
-"""Secrets among properties: none is ever told, logged or kept in the clear."""
+"""Secrets in properties: none is ever revealed, logged or stored in clear text."""
 
 from __future__ import annotations
 

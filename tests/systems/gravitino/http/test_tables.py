@@ -1,4 +1,4 @@
-"""What hangs on tables and columns, and what becomes of it when they change."""
+"""Facts that depend on tables and columns, and the effects of their changes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def limit(lake: Wire, **stated: Any) -> None:
         ({"effect": "filter", "expression": "id = 1"}, DELETE, False),
         ({"effect": "filter", "on": "schema:lk:rel.s", "expression": "name = 'x'"}, DELETE, True),
         ({"effect": "mask", "expression": "sql 'lower(name)'"}, RENAME, True),
-        # A mask of all columns has others left, one of a column would lie on nothing.
+        # A mask of all columns still has other columns, one of a column would have none.
         ({"effect": "mask", "expression": "null"}, DELETE, False),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, DELETE, True),
         ({"effect": "mask", "on": "column:lk:rel.s.t.name", "expression": "null"}, RENAME, False),
@@ -157,7 +157,7 @@ VIEW: Json = {"name": "v", "representations": [{"dialect": "trino", "sql": "SELE
 def test_whom_a_filter_or_mask_binds_renames_neither_the_table_nor_what_it_lies_in(
     lake: Wire, stated: Json, path: str, bound: bool
 ) -> None:
-    """Engines go on calling the table as before, and its old name would have no filter."""
+    """Engines keep using the old name, which would then have no filter."""
     tag(lake, "column/rel.s.t.name")
     lake.good("POST", f"{S}/views", VIEW)
     limit(lake, **stated)

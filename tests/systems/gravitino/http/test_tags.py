@@ -1,4 +1,4 @@
-"""Tags: their own life, putting them on objects, inheriting them, and who is shown what."""
+"""Tags: their lifecycle, their assignment to objects, inheritance, and visibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users of a metalake: who adds, removes and sees them, and what goes with one that is removed."""
+"""Users of a metalake: who may add, remove and see them, and what is removed with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of Gravitino's API: what they read is kept beside them."""
+"""Views of Gravitino's API: their sources are stored with them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Exports of catalogs, ingested and asked: nobody is shown to have more than there.
+"""Exports of catalogs, ingested and queried: nobody has more access than in the source.
 
-The answers are written by hand from the rules of each source.
+The expected answers are written by hand from the rules of each source.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def ingested(
 
 
 def allowed(warden: Warden, operation: str, *entities: str) -> dict[str, set[str]]:
-    """Who may, by entity without its metalake."""
+    """The permitted users, by entity without its metalake."""
     type = operation.partition(".")[0]
     return {one: set(warden.who(operation, f"{type}:lk:{one}")) for one in entities}
 
@@ -110,12 +110,12 @@ def test_unity_catalog(unstarted: SparkSession, tmp_path: Path) -> None:
     export = written(tmp_path / "export", UNITY)
     warden, result = ingested("unity-catalog-file", export, tmp_path / "out", unstarted)
     ana, ben, dora = (f"{name}@corp.test" for name in ("ana", "ben", "dora"))
-    # dora owns orders and may use its catalog, but not its schema; sam owns the schema alone.
+    # dora owns orders and may use its catalog, but not its schema; sam owns only the schema.
     assert allowed(warden, "table.load", "main.shop.orders", "main.shop.people") == {
         "main.shop.orders": {ana},
         "main.shop.people": set(),
     }
-    # MODIFY takes SELECT as well: ben has none on tables.
+    # MODIFY also requires SELECT: ben has none on tables.
     assert allowed(warden, "table.write", "main.shop.orders") == {"main.shop.orders": {ana}}
     assert allowed(warden, "table.alter", "main.shop.orders") == {"main.shop.orders": set()}
     assert allowed(warden, "view.load", "main.shop.totals") == {"main.shop.totals": {ana, ben}}
@@ -144,7 +144,7 @@ def test_unity_catalog(unstarted: SparkSession, tmp_path: Path) -> None:
 def test_members_of_a_group_have_what_it_was_granted(
     unstarted: SparkSession, tmp_path: Path
 ) -> None:
-    """A group of Unity Catalog gets its members from another part."""
+    """A Unity Catalog group gets its members from another part."""
     people = {
         "principals.csv": "kind,name\nuser,fay@corp.test\ngroup,crew\n",
         "entities.csv": "type,name\nmetalake,lk\nuser,lk:fay@corp.test\n",
@@ -216,11 +216,11 @@ SNOWFLAKE = {
             "SELECT,TABLE,ORDERS,SHOP,RAW,ROLE,READER,false,",
             "SELECT,TABLE,PEOPLE,SHOP,RAW,ROLE,READER,false,",
             "SELECT,VIEW,TOTALS,SHOP,RAW,ROLE,READER,false,2024-02-01",
-            # LOADER has INSERT, and only another role of BEN has the way to it.
+            # LOADER has INSERT, and only another role of BEN gives access to its containers.
             "INSERT,TABLE,ORDERS,SHOP,RAW,ROLE,LOADER,false,",
             "USAGE,DATABASE,SHOP,SHOP,,ROLE,USES,false,",
             "USAGE,SCHEMA,RAW,SHOP,RAW,ROLE,USES,false,",
-            # LEAD inherits READER and LOADER: together they write.
+            # LEAD inherits READER and LOADER: together they permit writes.
             "USAGE,ROLE,READER,,,ROLE,LEAD,false,",
             "USAGE,ROLE,LOADER,,,ROLE,LEAD,false,",
             "OWNERSHIP,VIEW,TOTALS,SHOP,RAW,ROLE,LEAD,false,",
@@ -262,7 +262,7 @@ def test_snowflake(unstarted: SparkSession, tmp_path: Path) -> None:
 
 
 def test_who_was_dropped_is_nobody(unstarted: SparkSession, tmp_path: Path) -> None:
-    r"""Snowflake leaves the grants of a user who is dropped; null may be `\N`."""
+    r"""Snowflake keeps the grants of a dropped user; null may be `\N`."""
     users = r"NAME,DISABLED,DELETED_ON" "\n" r"ANA,true,2024-01-01" "\n" r"BEN,false,\N" "\n"
     made_again = users + r"ANA,false,\N" "\n"
     orders = "SHOP.RAW.ORDERS"
@@ -277,7 +277,7 @@ def test_who_was_dropped_is_nobody(unstarted: SparkSession, tmp_path: Path) -> N
 
 
 def test_roles_that_were_dropped_are_none(unstarted: SparkSession, tmp_path: Path) -> None:
-    """The export may list the roles, which it may call roles of the account."""
+    """The export may list the roles, possibly as account roles."""
     roles = "NAME,ROLE_TYPE,DELETED_ON\nREADER,ROLE,\nLEAD,ROLE,2024-01-01\nX,DATABASE_ROLE,\n"
     grants = SNOWFLAKE["grants_to_roles.csv"].replace(",ROLE,READER", ",ACCOUNT ROLE,READER")
     files = {**SNOWFLAKE, "roles.csv": roles, "grants_to_roles.csv": grants}
@@ -288,7 +288,7 @@ def test_roles_that_were_dropped_are_none(unstarted: SparkSession, tmp_path: Pat
 
 
 def test_a_policy_on_a_tag_is_refused(unstarted: SparkSession, tmp_path: Path) -> None:
-    """The tables that have the tag are not named: reading them would be allowed as a whole."""
+    """The tables with the tag are not named: they would be readable without restriction."""
     files = {name: text for name, text in SNOWFLAKE.items() if name != "tag_references.csv"}
     export = written(tmp_path / "e", files)
     with pytest.raises(BadInput, match="nobody knows which tables it limits"):
@@ -339,7 +339,7 @@ def tagged(
     own: Mapping[str, str],
     columns: Mapping[str, Mapping[str, str]],
 ) -> Mapping[str, object]:
-    """A table with the LF-tags of its database, its own and those of its columns."""
+    """A table with the LF-tags of its database, its own tags and those of its columns."""
     return {
         "Table": {"CatalogId": ACCOUNT, "DatabaseName": "shop", "Name": name},
         "LFTagOnDatabase": tags_of(database),
@@ -452,7 +452,7 @@ def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> Non
 
 
 def test_columns_that_nobody_knows_are_left_out(unstarted: SparkSession, tmp_path: Path) -> None:
-    """All columns but some are no grant where the export does not have the columns."""
+    """A grant on all columns but some has no effect if the export lacks the columns."""
     alone = {"permissions.json": GLUE["permissions.json"]}
     export = written(tmp_path / "export", alone)
     warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
@@ -463,7 +463,7 @@ def test_columns_that_nobody_knows_are_left_out(unstarted: SparkSession, tmp_pat
 def test_all_tables_and_columns_of_other_case_in_lake_formation(
     unstarted: SparkSession, tmp_path: Path
 ) -> None:
-    """SELECT on all tables is one on all columns of the table ALL_TABLES."""
+    """SELECT on all tables equals one on all columns of the table ALL_TABLES."""
     names = ("ana", "ben")
     ana, ben = (f"{ARN}:user/{name}" for name in names)
     without = {"ExcludedColumnNames": ["CARD"]}
@@ -489,7 +489,7 @@ def test_all_tables_and_columns_of_other_case_in_lake_formation(
 
 
 def test_links_are_left_out(unstarted: SparkSession, tmp_path: Path) -> None:
-    """A permission on the database of a link, or on the link, reads nothing behind it."""
+    """A permission on a link's database, or on the link, gives no access to its target."""
     target = {"CatalogId": "444455556666", "DatabaseName": "hr", "Name": "people"}
     link = {"Name": "linked", "DatabaseName": "shop", "TargetTable": target}
     database = {"Name": "far", "TargetDatabase": {**target, "DatabaseName": "hr"}}
@@ -705,7 +705,7 @@ def test_an_index_of_an_export_answers_as_its_directory(
 
 
 def test_tables_have_any_format(unstarted: SparkSession, tmp_path: Path) -> None:
-    """CSV, JSON lines and Parquet come to the same rows, whatever the case of names."""
+    """CSV, JSON lines and Parquet give the same rows, for any case of names."""
     export = written(tmp_path / "csv", SNOWFLAKE)
     other = tmp_path / "other"
     other.mkdir()
@@ -757,7 +757,7 @@ def test_a_malformed_export_is_refused(
 
 
 def test_json_may_leave_nulls_out(tmp_path: Path) -> None:
-    """Spark and Snowflake write no key for null: another row of the file says that there is one."""
+    """Spark and Snowflake omit keys with null: another row of the file shows the key."""
     spec = mapping("snowflake", load_system("gravitino").model).tables["users"]
     path = tmp_path / "users.jsonl"
 

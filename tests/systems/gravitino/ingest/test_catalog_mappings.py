@@ -1,4 +1,4 @@
-"""Mapping files of catalogs name every privilege of their source once, and are checked."""
+"""Mapping files of catalogs list every privilege of their source once, and are validated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.systems.gravitino import source_pages
 
 MODEL = load_system("gravitino").model
 
-# The privileges on catalogs, schemas, tables and views of each documentation, written by hand.
+# The privileges on catalogs, schemas, tables and views in each documentation, by hand.
 DOCUMENTED = {
     "unity-catalog": """
         ACCESS, ALL PRIVILEGES, APPLY TAG, BROWSE, CREATE CATALOG, CREATE CLEAN ROOM,

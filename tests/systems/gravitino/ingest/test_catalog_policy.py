@@ -1,4 +1,4 @@
-"""What records of a source come to, where names and limits are odd: never more than there."""
+"""Records of a source with odd names and limits: never more access than there."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read_columns(warden: Warden, *columns: str) -> list[str]:
     ],
 )
 def test_a_limit_hides_its_column_and_what_could_be_it(limited: str, read: list[str]) -> None:
-    """Of other case, inside it or around it; one that nobody knows could be any."""
+    """With another case, inside it or around it; an unknown column could be any."""
     columns = ["name", "card", "to", "to.town"]
     schema = ("CATALOG", PEOPLE[:1]), ("SCHEMA", PEOPLE[:2])
     on = [(Securable(*schema[0]), "USE_CATALOG"), (Securable(*schema[1]), "ALL_PRIVILEGES")]
@@ -85,7 +85,7 @@ def test_a_limit_hides_its_column_and_what_could_be_it(limited: str, read: list[
     ],
 )
 def test_a_limit_on_a_container_is_one_on_all_that_is_in_it(on: Securable, read: list[str]) -> None:
-    """Also where the container is not listed; and columns of a table are not left over."""
+    """Also if the container is not listed; and no columns of a table remain."""
     warden = warden_of(
         "unity-catalog",
         iter(
@@ -144,7 +144,7 @@ def test_a_table_with_a_dot_gives_no_column_to_another() -> None:
 
 
 def test_hive_knows_no_groups_and_no_roles_that_own_tables() -> None:
-    """As SQL standard based authorization: privileges of a user and of its roles."""
+    """Like SQL standard based authorization: privileges of a user and of its roles."""
     orders = Securable("TABLE", ("hive", "shop", "orders"))
     crew, clerks = Grantee("GROUP", "crew"), Grantee("ROLE", "clerks")
     warden = warden_of(
@@ -169,7 +169,7 @@ def test_hive_knows_no_groups_and_no_roles_that_own_tables() -> None:
     "policies", [{"policyTags": {"names": ["t"]}}, {"dataPolicies": [{"name": "p"}]}]
 )
 def test_policies_of_columns_of_bigquery(policies: dict[str, object]) -> None:
-    """A tag or a data policy, also on a field of a record, of which the others stay."""
+    """A tag or a data policy, also on a field of a record, whose other fields stay."""
     fields = [{"name": "to", "fields": [{"name": "town", **policies}, {"name": "street"}]}]
     on = Securable("TABLE", ("corp", "shop", "people"))
     data = json.loads(json.dumps({"schema": {"fields": fields}}))
@@ -178,7 +178,7 @@ def test_policies_of_columns_of_bigquery(policies: dict[str, object]) -> None:
 
 
 def test_policies_of_bigquery_in_exports_and_in_what_a_search_found(tmp_path: Path) -> None:
-    """Files of an export spell keys otherwise than the API; a search has other ones."""
+    """Export files spell keys differently from the API; a search has its own keys."""
     name = "//bigquery.googleapis.com/projects/corp/datasets/shop"
     bound = {"bindings": [{"role": "roles/bigquery.dataViewer", "members": ["user:ana@corp.test"]}]}
     spelled = (

@@ -1,4 +1,4 @@
-"""Random grants: nobody is allowed here what the source denies, by another reading of its rules."""
+"""Random grants: nothing denied by the source is allowed here, by an independent reading."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ GRAVITINO = load_system("gravitino")
 DATABASE, SCHEMAS, NAMES = "D", ("S", "T"), ("a", "b")
 TABLES = [(DATABASE, schema, name) for schema, name in itertools.product(SCHEMAS, NAMES)]
 Grant = tuple[str, str, tuple[str, ...]]
-"""Who has which privilege on what."""
+"""A user, a privilege, and its object."""
 
 
 @dataclass
 class World:
-    """What a source says."""
+    """The contents of a source."""
 
     users: list[str]
     groups: list[str]
@@ -50,7 +50,7 @@ class World:
     limited: set[tuple[str, ...]] = field(default_factory=set)
 
     def acting(self, name: str) -> set[str]:
-        """Itself and all that it is a member of, over any number of steps."""
+        """The principal itself and all its transitive memberships."""
         found = {name}
         while more := {of for member, of in self.members if member in found} - found:
             found |= more
@@ -81,7 +81,7 @@ def kind_of(on: tuple[str, ...], words: tuple[str, str, str]) -> str:
 
 
 def facts_of(rows: list[Row]) -> Facts:
-    """The facts that sound rows make, without a run."""
+    """The facts of valid rows, without a run."""
 
     def sound(table: str) -> list[tuple[str, ...]]:
         return list(
@@ -130,7 +130,7 @@ SNOWFLAKE_WORDS = {
 
 
 def snowflake_allows(world: World, user: str, words: str, table: tuple[str, ...]) -> bool:
-    """Whether one role of the user alone has it all: a user acts as one role at a time."""
+    """Whether one role of the user suffices alone: a user acts as one role at a time."""
     direct = {of for member, of in world.members if member == user} | {"EVERYBODY"}
     for role in direct:
         names = world.acting(role) | {"EVERYBODY"}
@@ -168,7 +168,7 @@ UNITY_WORDS = {
 
 
 def unity_has(world: World, names: set[str], word: str, on: tuple[str, ...]) -> bool:
-    """A privilege on an object, or inherited from what it is in."""
+    """A privilege on an object, or inherited from its containers."""
     above = [on[:length] for length in range(1, len(on) + 1)]
     return any(world.has(names, f"{word} ALL_PRIVILEGES", one) for one in above)
 
@@ -192,7 +192,7 @@ def unity_allows(world: World, user: str, operation: str, table: tuple[str, ...]
 
 @pytest.mark.parametrize("seed", range(12))
 def test_unity_catalog(seed: int) -> None:
-    """Groups that are granted MODIFY alone write nothing, where SELECT comes from another one."""
+    """Groups with only MODIFY cannot write if SELECT comes from another group."""
     chance = random.Random(seed)
     world = drawn(chance, UNITY_WORDS, 14)
     world.owners = {table: chance.choice(world.users) for table in chance.sample(TABLES, 2)}

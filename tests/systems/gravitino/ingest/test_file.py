@@ -1,4 +1,4 @@
-"""Replies of Gravitino: what each says, what is set aside, and what refuses the file."""
+"""Replies of Gravitino: the rows of each, rows set aside, and invalid files."""
 
 from __future__ import annotations
 

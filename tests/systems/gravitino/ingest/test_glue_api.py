@@ -1,4 +1,4 @@
-"""AWS Glue and Lake Formation asked over their APIs, of which moto's server is a stand-in."""
+"""AWS Glue and Lake Formation, queried over their APIs; moto's server is a stand-in."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def aws(server: Aws, monkeypatch: pytest.MonkeyPatch) -> Aws:
 
 
 def stored(aws: Aws, *names: str) -> None:
-    """Makes a database with tables, all of one column."""
+    """Creates a database with tables, each with one column."""
     glue = aws.client("glue")
     glue.create_database(DatabaseInput={"Name": "shop"})
     for name in names:
@@ -82,7 +82,7 @@ def tag_on(aws: Aws, resource: Any, key: str, value: str) -> None:
 
 
 def shop(aws: Aws) -> None:
-    """What the sample of files has, as far as AWS's API lets it be granted."""
+    """The contents of the sample files, as far as AWS's API permits the grants."""
     stored(aws)
     glue = aws.client("glue")
     for name, columns, kind in (
@@ -112,7 +112,7 @@ def read(out: Path, spark: SparkSession, address: str = ADDRESS) -> Result:
 
 
 def replies(aws: Aws) -> Mapping[str, str]:
-    """What the `aws` command would write into files, asked by a client of its own."""
+    """The files that the `aws` command would write, from a separate client."""
     glue, lake = aws.client("glue"), aws.client("lakeformation")
     team = [{"TagKey": "team", "TagValues": ["sales", "hr"]}]
     asked = {
@@ -151,7 +151,7 @@ def test_the_api_says_what_its_pages_in_files_say(
     assert notes(by_api) == notes(by_file)
     asked = {name: max(page for one, page in aws.requests if one == name) for name in LISTS}
     assert asked == {"DatabaseList": 0, "TableList": 1, "PrincipalResourcePermissions": 6}
-    # Another order of the answers is the same content, so no new version.
+    # Another order of the responses is the same content, so no new version.
     aws.size = 3
     assert not read(tmp_path / "by-api", unstarted).is_new
     manifest = by_api.manifest
@@ -159,7 +159,7 @@ def test_the_api_says_what_its_pages_in_files_say(
 
 
 def test_what_permissions_name_is_asked(aws: Aws, unstarted: SparkSession, tmp_path: Path) -> None:
-    """Filters, stored expressions and policies of rows, of which moto knows none."""
+    """Filters, stored expressions and row policies, which moto does not support."""
     stored(aws, "orders", "people")
     about = {"TableCatalogId": ACCOUNT, "DatabaseName": "shop", "TableName": "people"}
     wanted = [{"TagKey": "team", "TagValues": ["sales"]}]
@@ -331,13 +331,13 @@ def test_an_address_has_a_region(address: str) -> None:
     assert "s3cret" not in str(refused.value)
 
 
-# Random grants, by another reading of Lake Formation's rules.
+# Random grants, by an independent reading of Lake Formation's rules.
 
 TABLES = list(itertools.product(("s", "t"), ("a", "b")))
 COLUMNS = ("x", "y")
 WORDS = ("SELECT", "INSERT", "DELETE", "ALTER", "DESCRIBE", "DROP")
 Grant = tuple[str, tuple[str, ...], tuple[str, str], frozenset[str]]
-"""A user, words, a table or `*` for all of its database, and the columns of which it is."""
+"""A user, privileges, a table or `*` for all of its database, and the columns."""
 
 
 def drawn(chance: random.Random) -> list[Grant]:
@@ -371,7 +371,7 @@ def resource(on: tuple[str, str], columns: frozenset[str], chance: random.Random
 
 
 def permits(grants: list[Grant], user: str, word: str, table: tuple[str, str], column: str) -> bool:
-    """Whether some grant to the user has the word, on the table or all tables of the database."""
+    """Whether a grant gives the user the privilege, on the table or all its database's tables."""
     return any(
         user == who and {word, "ALL"} & {*words} and on in (table, (table[0], "*")) and column in of
         for who, words, on, of in grants

@@ -1,4 +1,4 @@
-"""The database of a Hive metastore on a real PostgreSQL server, ingested and asked."""
+"""The database of a Hive metastore on a real PostgreSQL server, ingested and queried."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.servers import fresh_database
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The columns of the metastore's schema that are read, as 4.0 has them; 2.3 lacks the marked ones.
+# The columns of the metastore's schema that are read, in 4.0; 2.3 lacks the marked ones.
 COLUMNS = {
     "DBS": '"DB_ID" bigint, "NAME" text, "OWNER_NAME" text, "OWNER_TYPE" text',
     "TBLS": '"TBL_ID" bigint, "DB_ID" bigint, "TBL_NAME" text, "TBL_TYPE" text, "OWNER" text,'
@@ -113,7 +113,7 @@ def test_a_metastore_as_a_catalog(
         type = operation.partition(".")[0]
         return set(warden.who(operation, f"{type}:lk:{catalog}.{name}"))
 
-    # leads have the role readers; eve would have to set the role admin first.
+    # leads have the role readers; eve would have to activate the role admin first.
     assert who("table.load", "shop.orders") == {"ana", "ben", "dora"}
     assert who("table.write", "shop.orders") == {"cleo", "dora"}
     assert who("table.drop", "shop.orders") == {"dora"}
@@ -158,7 +158,7 @@ WORDS = {
 
 
 def _spoil(url: str, kind: str, places: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Makes one cell of each place bad, for as long as the caller looks at it."""
+    """Damages one cell of each place, until the end of the block."""
     engine = sa.create_engine(url)
     for table, column in places:
         with engine.begin() as connection:

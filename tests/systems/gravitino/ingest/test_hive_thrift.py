@@ -1,4 +1,4 @@
-"""A Hive metastore asked by Thrift: by day one that answers as told, by night Hive's own."""
+"""A Hive metastore queried by Thrift: by day a scripted one, nightly Hive's own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """Answers as Hive 4 does, of one catalog with one database; `tables` are its tables."""
+    """Responds like Hive 4, with one catalog with one database; `tables` are its tables."""
 
     def __init__(self) -> None:
         self.words: Any = hive_thrift._interface()
@@ -117,14 +117,14 @@ class Answers:
 
 
 class Shrunk(Answers):
-    """It lists tables that are gone when they are asked for."""
+    """Lists tables that no longer exist when they are read."""
 
     def get_table_objects_by_name_req(self, req: Any) -> Any:
         return self.words.GetTablesResult(tables=[self.found["orders"]])
 
 
 class Refusing(Answers):
-    """It tells nobody's privileges."""
+    """Reveals nobody's privileges."""
 
     def list_privileges(self, principal_name: Any, principal_type: Any, place: Any) -> Any:
         raise self.words.MetaException(message="not\nallowed")
@@ -132,21 +132,21 @@ class Refusing(Answers):
 
 @contextmanager
 def answering(answers: object) -> Iterator[str]:
-    """Its address, while it answers."""
+    """The server's address, while it responds."""
     from thriftpy2.rpc import make_server
 
     port = free_port()
     service = hive_thrift._interface().ThriftHiveMetastore
     server: Any = make_server(service, answers, "127.0.0.1", port)
     server.trans.listen()
-    server.trans.listen = lambda: None  # it listens already, so nobody has to wait
+    server.trans.listen = lambda: None  # it already listens, so there is no wait
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
         yield f"thrift://127.0.0.1:{port}"
     finally:
         server.close()
-        server.trans.close()  # which ends the waiting for the next client
+        server.trans.close()  # which ends the wait for the next client
         thread.join()
 
 
@@ -159,7 +159,7 @@ def test_a_metastore_as_a_catalog(unstarted: SparkSession, tmp_path: Path) -> No
         type = operation.partition(".")[0]
         return set(warden.who(operation, f"{type}:lk:spark.shop.{name}"))
 
-    # As from its database: leads have the role readers, and eve would have to set the role admin.
+    # Like its database: leads have the role readers, eve would have to activate the role admin.
     assert who("table.load", "orders") == {"ana", "ben", "dora"}
     assert who("table.write", "orders") == {"cleo", "dora"}
     assert who("table.drop", "orders") == {"dora"}
@@ -185,7 +185,7 @@ def test_what_is_half_read_is_refused(unstarted: SparkSession, tmp_path: Path) -
         reading(Shrunk())
     with pytest.raises(Unavailable, match="cannot be read: not allowed"):
         reading(Refusing())
-    older = SimpleNamespace()  # Hive 2 knows no catalogs
+    older = SimpleNamespace()  # Hive 2 has no catalogs
     with pytest.raises(Unavailable, match="cannot be read"):
         reading(older)
     odd = Answers()
@@ -228,7 +228,7 @@ WORDS = ("SELECT", "SELECT", "INSERT", "UPDATE", "DELETE", "ALL")
 @pytest.mark.nightly
 @pytest.mark.xdist_group("hive-metastore")
 def test_random_grants_in_hives_own_metastore(unstarted: SparkSession, tmp_path: Path) -> None:
-    """Reading is equal, writing is never more, by another reading of SQL standard authorization."""
+    """Reads are equal, writes never more, by an independent reading of the authorization rules."""
     chance = random.Random(5)
     with metastore(tmp_path) as port, closing(Writer(tmp_path, port)) as writer:
         writer.catalog("other")
@@ -278,7 +278,7 @@ def judge(
     grants: set[tuple[str, str, tuple[str, str]]],
     owners: dict[tuple[str, str], str],
 ) -> None:
-    """Compares decisions: a user has what it, or a role of it over any steps, was granted."""
+    """Compares decisions: a user has the grants of itself and of its transitive roles."""
     for user, parts in itertools.product(USERS, TABLES):
         acting = {user}
         while more := {of for who, of in members if who in acting} - acting:

@@ -1,4 +1,4 @@
-"""LF-tags, filters of cells and policies of rows of Lake Formation, from its replies."""
+"""LF-tags, cell filters and row policies of Lake Formation, from its replies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TAGS = {
 
 
 def read(*pages: Mapping[str, object], catalog: str = "") -> tuple[Warden, set[str]]:
-    """Who answers from the replies, and what the report lists."""
+    """A `Warden` over the replies, and the entries of the report."""
     content = ExportContent(mapping("glue", GRAVITINO.model), "lk", "aws")
     replies = Pages(catalog, takes_others=bool(catalog))
     for number, page in enumerate(pages):
@@ -71,7 +71,7 @@ def by_tags(kind: str = "TABLE", name: str = "", **wanted: Sequence[str]) -> Map
 
 
 def reach(warden: Warden, who: str = ANA) -> str:
-    """What somebody may do with the tables and their columns."""
+    """A user's access to the tables and their columns."""
     found = []
     for name in TABLES:
         words = [
@@ -131,7 +131,7 @@ def test_what_an_expression_permits(
 
 
 def test_what_tags_do_not_permit_is_listed() -> None:
-    """Also where nobody has said which tables have a tag, though tables inherit from databases."""
+    """Also if no table has a stated tag, because tables inherit from databases."""
     sales = by_tags(team=["sales"])
     given = [
         permission(ANA, sales, "SELECT", "DESCRIBE", PermissionsWithGrantOption=["SELECT"]),
@@ -294,7 +294,7 @@ def drawn_tags(chance: random.Random, odds: float) -> dict[str, str]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_tags(seed: int) -> None:
-    """By another reading: each column by itself, with what it has, its table and its database."""
+    """An independent reading: each column alone, with tags of itself, its table, its database."""
     chance = random.Random(seed)
     database = drawn_tags(chance, 0.5)
     tables = {name: drawn_tags(chance, 0.4) for name in TABLES}

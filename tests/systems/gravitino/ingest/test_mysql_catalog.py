@@ -1,4 +1,4 @@
-"""What MySQL itself says, from rows as its tables have them; MariaDB's is read in `test_sql`."""
+"""MySQL's own catalog, from rows in its tables' form; MariaDB's is read in `test_sql`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_server_may_activate_all_roles() -> None:
 
 
 def test_with_partial_revokes_wildcards_mean_themselves() -> None:
-    r"""`shop_a` and `shop\_a` are one schema then: only what both give is taken."""
+    r"""`shop_a` and `shop\_a` are one schema then: only what both grant counts."""
     on = {"User": "ana", "Host": "%", "Select_priv": "Y", "Drop_priv": "N"}
     answers = {
         "show global variables like 'partial_revokes'": [

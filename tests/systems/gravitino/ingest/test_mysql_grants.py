@@ -1,4 +1,4 @@
-"""MySQL's and MariaDB's grants read backwards: levels, patterns, roles, and what gives nothing."""
+"""MySQL's and MariaDB's grants inverted: levels, patterns, roles, and ineffective grants."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows(found: Mysql, *, granted: bool = False) -> list[Row]:
 
 
 def given(found: Mysql) -> dict[str, list[str]]:
-    """The privileges of ana or a role by object."""
+    """The privileges of ana or a role, by object."""
     tables = (json.loads(row.cells[1]) for row in rows(found) if row.table == "statements")
     return {t["on"]: t["privileges"] for t in tables if t["to"] != ["members:lk"]}
 
@@ -60,7 +60,7 @@ def notes(found: Mysql) -> list[str]:
 
 
 def granted(*on_schemas: tuple[str, AbstractSet[str]], **on_tables: AbstractSet[str]) -> Mysql:
-    """Grants of ana's on patterns of schemas, and on tables of `shop`."""
+    """Ana's grants on patterns of schemas, and on tables of `shop`."""
     return replace(
         EMPTY,
         on_schemas=[OnSchema(ANA, pattern, frozenset(words)) for pattern, words in on_schemas],
@@ -200,7 +200,7 @@ def test_the_schema_itself_comes_before_patterns() -> None:
         ("shop\\_a", "shop%", ["CREATE_TABLE", "USE_SCHEMA"]),
         ("shop_a", "%", ["CREATE_TABLE", "USE_SCHEMA"]),
         ("shop%", "%", ["CREATE_TABLE", "USE_SCHEMA"]),
-        ("shop_a", "shop\\_%", []),  # releases differ in which one is the narrower
+        ("shop_a", "shop\\_%", []),  # releases differ in which one is narrower
         ("sho__a", "shop%", []),
         ("%p_a", "%p%", []),
     ],

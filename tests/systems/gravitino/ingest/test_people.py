@@ -1,4 +1,4 @@
-"""Users and groups of a directory and of an identity provider, beside a source with grants."""
+"""Users and groups of a directory and of an identity provider, with a source of grants."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_people_of_three_formats(unstarted: SparkSession, tmp_path: Path) -> Non
 
 
 def test_people_are_a_part_of_a_realm_with_grants(unstarted: SparkSession, tmp_path: Path) -> None:
-    """Inventory, grants and people are three sources; each may be renewed by itself."""
+    """Inventory, grants and people are three sources; each can be renewed alone."""
     ingested(written(tmp_path / "in"), tmp_path / "people", unstarted)
     page = {
         "TableList": [
@@ -220,7 +220,7 @@ def test_a_malformed_directory_is_refused(
 
 
 def test_only_the_ends_of_lines_cut_a_directory(tmp_path: Path) -> None:
-    """Values may hold what Unicode takes for the end of a line: nobody becomes a member by it."""
+    """Values may contain Unicode line separators: they must not create members."""
     inside = "".join(f"x{c}member: uid=eve{c}" for c in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
     text = f"dn: cn=a\r\ndescription: {inside}\r\n  more\r\nuid: ana\x0c\r\n\r\ndn: cn=b\r\n"
     path = tmp_path / "in.ldif"
@@ -236,7 +236,7 @@ def test_only_the_ends_of_lines_cut_a_directory(tmp_path: Path) -> None:
 def test_members_in_ranges_names_in_languages_and_accounts_without_an_end_of_their_lock(
     tmp_path: Path,
 ) -> None:
-    """Active Directory gives 1,500 members at a time; `cn;lang-fr` is no name of a group."""
+    """Active Directory returns 1,500 members at a time; `cn;lang-fr` is not a group's name."""
     readers = "dn: cn=r\nobjectClass: group\ncn;lang-fr: Lecteurs\ncn: readers\n"
     ranges = "member;range=0-0: uid=ana\nmember;Range=1-*: uid=ben\n\n"
     locked = "pwdAccountLockedTime: 000001010000Z\n"
@@ -254,7 +254,7 @@ def test_members_in_ranges_names_in_languages_and_accounts_without_an_end_of_the
 
 
 def test_names_of_attributes_of_an_identity_provider_may_have_any_case(tmp_path: Path) -> None:
-    """As RFC 7643 says: who is not active was, and a group had no members."""
+    """According to RFC 7643: before, inactive users were active, and a group had no members."""
     user = {"ID": "1", "UserName": "ana", "Active": False}
     staff = {"id": "2", "displayname": "staff", "Members": [{"Value": "1"}]}
     path = tmp_path / "in.json"
@@ -283,7 +283,7 @@ def test_names_of_attributes_of_an_identity_provider_may_have_any_case(tmp_path:
 def test_a_list_of_which_pages_are_missing_is_refused(
     tmp_path: Path, pages: list[object], message: str
 ) -> None:
-    """Their members would be in no group, whatever the group is denied."""
+    """Their members would be in no group, even if the group has denials."""
     files = []
     for number, page in enumerate(pages):
         path = tmp_path / f"{number}.json"

@@ -1,4 +1,4 @@
-"""PostgreSQL's grants read backwards: what each becomes, and what must never become more."""
+"""PostgreSQL's grants inverted: the result of each, which must never be more."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows(found: Postgres, *, data: bool = False) -> list[Row]:
 
 
 def given(found: Postgres, *, data: bool = False) -> dict[str, tuple[list[str], list[str]]]:
-    """By object: privileges and to whom."""
+    """By object: privileges and grantees."""
     tables = (json.loads(r.cells[1]) for r in rows(found, data=data) if r.table == "statements")
     return {table["on"]: (table["privileges"], table["to"]) for table in tables}
 

@@ -1,4 +1,4 @@
-"""Ranger's policies: never more access than Ranger gives, and as much where it can be said."""
+"""Ranger's policies: never more access than Ranger grants, and as much if expressible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notes(rows: Iterable[Row]) -> list[str]:
 
 
 def reads(warden: Warden, table: str, *asked: str) -> list[str]:
-    """Those of the users who may load the table."""
+    """The users who may load the table."""
     name = f"table:lk:hive1.{table}"
     return [user for user in asked if warden.check(user, "table.load", name).allow]
 
@@ -172,7 +172,7 @@ def test_times_are_those_of_the_policy() -> None:
 
 
 HR = {"hr": {"zoneName": "hr", "resources": [{"database": ["hr"]}], "policies": []}}
-"""A zone as plugins download it: on `hr` no other policies count."""
+"""A zone in the plugins' download format: on `hr`, no other policies apply."""
 
 TAG_DENY = {
     "service": "tags",

@@ -1,4 +1,4 @@
-"""Roles of databases, tags with policies and what is listed alone in exports of Snowflake."""
+"""Database roles, tags with policies and report-only entries in Snowflake exports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def grants(*rows: str) -> str:
 def read(
     folder: Path, spark: SparkSession, files: Export, others: Export = SNOWFLAKE
 ) -> tuple[Warden, set[str]]:
-    """Who answers from an export, and what the report lists."""
+    """A `Warden` over an export, and the entries of the report."""
     export = written(folder / "export", {**others, **files})
     source = opener_of("snowflake-file").open(str(export), "gravitino", {"metalake": "lk"})
     rows = source.read(spark, GRAVITINO, folder, lambda *_: None).rows
@@ -66,7 +66,7 @@ INNER = SELECT.format("DATABASE_ROLE", "INNER")
 ROLES: list[tuple[list[str], str]] = [
     ([INNER, GRANTED.format("DATABASE_ROLE", "INNER", "SHOP", "ROLE", "READER")], "ANA"),
     ([INNER, GRANTED.format("DATABASE ROLE", "INNER", "SHOP", "ACCOUNT ROLE", "READER")], "ANA"),
-    # A role of a database in another one of it, and both of other databases.
+    # A database role in another one of the same database, and both of other databases.
     (
         [
             INNER,
@@ -85,7 +85,7 @@ ROLES: list[tuple[list[str], str]] = [
         ],
         "",
     ),
-    # PUBLIC of a database is a role like others, and nobody acts as a role of a database.
+    # PUBLIC of a database is an ordinary role, and nobody acts as a database role.
     ([SELECT.format("DATABASE_ROLE", "PUBLIC")], ""),
     ([SELECT.format("DATABASE_ROLE", "READER")], ""),
 ]
@@ -102,7 +102,7 @@ def test_roles_of_databases(
 def test_what_the_role_public_inherits_everybody_has(
     unstarted: SparkSession, tmp_path: Path
 ) -> None:
-    """Together with what a role of the user has: DORA's LEAD may use the schema."""
+    """Together with a role of the user: DORA's LEAD may use the schema."""
     lead = [row.replace("READER", "LEAD") for row in USAGE]
     rows = [
         *lead,
@@ -125,7 +125,7 @@ def test_a_role_of_a_database_without_its_name_is_left_out(
 
 
 def test_two_roles_of_one_name_are_refused(unstarted: SparkSession, tmp_path: Path) -> None:
-    """Each would have what the other was granted."""
+    """Each would have the other's grants."""
     rows = [INNER, SELECT.format("ROLE", "SHOP.INNER")]
     with pytest.raises(BadInput, match=r"two roles are called `SHOP\.INNER`"):
         read(tmp_path, unstarted, {"grants_to_roles.csv": grants(*rows)})
@@ -196,7 +196,7 @@ def test_policies_on_tags_of_something_else_are_refused(
 
 
 def test_who_may_grant_is_listed(unstarted: SparkSession, tmp_path: Path) -> None:
-    """But for owners; an export may lack the column."""
+    """Except owners; an export may lack the column."""
     option = "grant option: Gravitino has none on one object"
     warden, notes = read(tmp_path, unstarted, {"grants_to_roles.csv": grants(*READ_ALL)})
     assert {note for note in notes if note.endswith(option)} == {
@@ -215,7 +215,7 @@ def test_who_may_grant_is_listed(unstarted: SparkSession, tmp_path: Path) -> Non
 def test_who_is_in_no_list_of_users_is_nobody(
     unstarted: SparkSession, tmp_path: Path, users: str | None
 ) -> None:
-    """With privileges of their own or of a role; also where the list is empty, or there is none."""
+    """With their own or a role's privileges; also if the list is empty or missing."""
     rows = [row.replace("ROLE,READER", "USER,ANA") for row in USAGE]
     files = {"grants_to_roles.csv": grants(*rows, SELECT.format("USER", "ANA"))}
     warden, _ = read(tmp_path, unstarted, files)

@@ -1,4 +1,4 @@
-"""Databases as catalogs, asked of real servers: nobody is shown to have more than there."""
+"""Databases as catalogs, read from real servers: nobody has more access than there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ingested(source: Sql, out: Path, spark: SparkSession) -> tuple[Warden, Facts
 
 
 def facts_of(rows: list[Row]) -> Facts:
-    """The facts that sound rows make, without a run."""
+    """The facts of valid rows, without a run."""
 
     def sound(table: str) -> list[tuple[str, ...]]:
         return [tuple(row.cells) for row in rows if row.table == table and not row.reason]
@@ -63,7 +63,7 @@ def facts_of(rows: list[Row]) -> Facts:
 
 
 class Server:
-    """Statements to a server, each in a transaction of its own."""
+    """Statements to a server, each in its own transaction."""
 
     def __init__(self, url: sa.URL) -> None:
         self._engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
@@ -182,7 +182,7 @@ VIEWS = ["v0", "v1"]
 
 @contextmanager
 def postgres_database(url: str, name: str) -> Iterator[tuple[Server, str]]:
-    """A database of its own, and its URL; it and all roles `lw_…` are gone afterwards."""
+    """A separate database, and its URL; it and all roles `lw_…` are dropped afterwards."""
     admin = Server(sa.make_url(url))
     own = sa.make_url(url).set(database=name)
     admin.run(f"create database {name}")
@@ -199,7 +199,7 @@ def postgres_database(url: str, name: str) -> Iterator[tuple[Server, str]]:
 
 
 def _random_postgres(server: Server, draw: random.Random) -> None:
-    """Roles, memberships with and without INHERIT, owners, grants, row security, at random."""
+    """Random roles, memberships with and without INHERIT, owners, grants, row security."""
     server.run(*(f"create role {user} login" for user in USERS))
     server.run(*(f"create role {role}" for role in ROLES))
     server.run("create role lw_root login superuser", "revoke connect on database lw from public")
@@ -235,9 +235,9 @@ def _random_postgres(server: Server, draw: random.Random) -> None:
 
 
 def _may_in_postgres(server: Server, user: str, schema: str, table: str, privilege: str) -> bool:
-    """Whether the server lets the user do it, all levels together, with all rows.
+    """Whether the server permits it to the user, on all levels together, with all rows.
 
-    Of several privileges, separated by commas, one will do; `:id` is of the column `id`.
+    Of several privileges, separated by commas, one suffices; `:id` means the column `id`.
     """
     answer: bool = server.ask(
         "select has_database_privilege(:user, 'lw', 'CONNECT')"
@@ -269,7 +269,7 @@ def _creates_in_postgres(server: Server, user: str, schema: str) -> bool:
 
 
 WRITING = "INSERT, UPDATE, DELETE"
-"""Whoever has one of them changes a table."""
+"""Any of them permits changes of a table."""
 
 IN_POSTGRES: dict[str, dict[str | None, str]] = {
     "table": {
@@ -285,7 +285,7 @@ IN_POSTGRES: dict[str, dict[str | None, str]] = {
     },
     "column": {"column.read": "SELECT:id", "column.write": "INSERT, UPDATE:id"},
 }
-"""What each operation takes in PostgreSQL: the ways, and what has no way of its own."""
+"""The requirements of each operation in PostgreSQL: the alternatives; some have none."""
 
 
 @pytest.mark.by_day(1)
@@ -307,7 +307,7 @@ def test_postgres_and_the_catalog_agree_on_who_reads_changes_and_alters(
                 ours = warden.check(user, operation, on).allow
                 theirs = _may_in_postgres(server, user, schema, name, privilege)
                 allowed[operation] += theirs
-                # A view is altered by its owner, which in Gravitino is never a role.
+                # Only its owner alters a view, and an owner in Gravitino is never a role.
                 is_less = (operation, ours) == ("view.alter", False)
                 if ours != theirs and not is_less:
                     differences.append(f"{user} {operation} {on}: ours {ours}, theirs {theirs}")
@@ -437,7 +437,7 @@ DATABASES = ["lw_a", "lw_b", "lw_ab"]
 
 @contextmanager
 def mariadb_accounts(url: str) -> Iterator[tuple[Server, sa.URL]]:
-    """A server; all databases and accounts `lw_…` are gone afterwards."""
+    """A server; all databases and accounts `lw_…` are dropped afterwards."""
     own = sa.make_url(url)
     server = Server(own)
     try:
@@ -450,7 +450,7 @@ def mariadb_accounts(url: str) -> Iterator[tuple[Server, sa.URL]]:
 
 
 def _random_mariadb(server: Server, draw: random.Random) -> None:
-    """Accounts, roles with and without being active, grants on all levels, at random."""
+    """Random accounts, active and inactive roles, grants on all levels."""
     server.run(*(f"create user {user}@'%' identified by 'pw'" for user in ACCOUNTS))
     server.run(*(f"create role {role}" for role in ROLES))
     for user in ACCOUNTS:
@@ -486,7 +486,7 @@ IN_MARIADB = {
     "UPDATE_ROWS": "update {} set id = 1",
     "DELETE_ROWS": "delete from {}",
 }
-"""What each privilege lets an account do with a table."""
+"""The acts on a table that each privilege permits."""
 
 
 def _succeeds(server: Server, statement: str) -> bool:

@@ -1,4 +1,4 @@
-"""Unity Catalog's open-source server: one that answers as told, in the shapes of its API."""
+"""Unity Catalog's open-source server: a scripted one, with the formats of its API."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ingested(address: str, out: Path, spark: SparkSession, token: str) -> tuple[
 
 
 def paged(key: str, *items: Mapping[str, object]) -> Callable[[Mapping[str, Any], Any], Answer]:
-    """A list of which each page has one item, by token."""
+    """A list with one item per page, by token."""
 
     def told(query: Mapping[str, Sequence[str]], _: object) -> Answer:
         at = int(query.get("page_token", ["0"])[0])
@@ -50,7 +50,7 @@ def paged(key: str, *items: Mapping[str, object]) -> Callable[[Mapping[str, Any]
 
 
 def users(*found: tuple[str, bool, str]) -> Callable[[Mapping[str, Any], Any], Answer]:
-    """The users, two on a page and without a total, as the server has them."""
+    """The users, two per page and without a total, like in the server."""
 
     def told(query: Mapping[str, Sequence[str]], _: object) -> Answer:
         start = int(query["startIndex"][0]) - 1
@@ -123,7 +123,7 @@ def test_a_server_as_catalogs(unstarted: SparkSession, tmp_path: Path) -> None:
         warden, result = ingested(server.address, tmp_path / "out", unstarted, "secret")
         assert not ingested(server.address, tmp_path / "out", unstarted, "secret")[1].is_new
         assert set(server.headers) == {"Bearer secret"}
-    # cleo is disabled; dora made orders, and a later eve did not make people.
+    # cleo is disabled; dora created orders, and a later eve did not create people.
     orders, people, totals = (f"main.shop.{name}" for name in ("orders", "people", "totals"))
     assert allowed(warden, "table.load", orders, people) == {
         orders: {ANA, BEN, DORA},
@@ -173,7 +173,7 @@ def test_what_is_half_read_is_refused(
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
-# Random grants, by another reading of the server's rules (AuthorizeExpressions).
+# Random grants, by an independent reading of the server's rules (AuthorizeExpressions).
 
 NAMES = ("ana", "ben", "cleo", "dora")
 TABLES = [("main", schema, name) for schema, name in itertools.product(("s", "t"), ("a", "b"))]
@@ -185,12 +185,12 @@ WORDS = {
 }
 KINDS = {1: "catalog", 2: "schema", 3: "table"}
 Grant = tuple[str, str, tuple[str, ...]]
-"""Who has which privilege on what."""
+"""A user, a privilege, and its object."""
 
 
 @dataclass
 class World:
-    """What a server says: grants, makers of tables, disabled users and late ones."""
+    """The contents of a server: grants, creators of tables, disabled and late users."""
 
     grants: set[Grant]
     owners: dict[tuple[str, ...], str]
@@ -198,12 +198,12 @@ class World:
     late: str
 
     def has(self, user: str, word: str, on: tuple[str, ...]) -> bool:
-        """A privilege on an object, or on what it is in, as `g2` of the server's matcher."""
+        """A privilege on an object, or on its containers, like `g2` of the server's matcher."""
         above = [on[:length] for length in range(1, len(on) + 1)]
         return any((user, word, one) in self.grants for one in above)
 
     def vends(self, user: str, table: tuple[str, ...], operation: str) -> bool:
-        """Whether the server hands out what opens the table's files."""
+        """Whether the server issues credentials for the table's files."""
         if user == self.disabled:
             return False
         if not self.has(user, "USE SCHEMA", table[:2]):
@@ -217,7 +217,7 @@ class World:
         return owns or (reads and self.has(user, "MODIFY", table))
 
     def script(self) -> Script:
-        """The server's answers."""
+        """The server's responses."""
 
         def grants_on(on: tuple[str, ...]) -> Answer:
             words: dict[str, list[str]] = {}
@@ -266,7 +266,7 @@ def drawn(chance: random.Random) -> World:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_grants(unstarted: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Reading is equal; writing and owning are never more."""
+    """Reads are equal; writes and ownership are never more."""
     world = drawn(random.Random(seed))
     options = {"metalake": "lk", "credential": Credential("secret")}
     with scripted(world.script()) as server:

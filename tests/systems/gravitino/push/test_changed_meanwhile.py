@@ -1,4 +1,4 @@
-"""What changes while a target is being told stays: names of catalogs, the end of a target."""
+"""Changes during a push to a target persist: names of catalogs, the end of a target."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Followed:
     told: list[tuple[str, int, str]] = field(default_factory=list)
 
     def stop_clock(self) -> None:
-        """A clock that stands still."""
+        """Freezes the clock."""
         self.wire.service.clock = lambda: self.now
 
     def administer(self) -> None:
@@ -84,20 +84,20 @@ class Followed:
         return self.delivery(connect).deliver_due()
 
     def apply(self, connect: Connect = connect_target) -> None:
-        """A push by hand of whatever is to be told."""
+        """A manual push of all pending changes."""
         name = self.target.name
         plan: Any = self.pushing().plan(REALM, name)
         assert plan.is_pending
         self.pushing(connect).apply(REALM, name, plan.digest)
 
     def lock(self) -> StoreLock:
-        """That of the target, for a push that has read it."""
+        """The target's lock, for a push that has read it."""
         target = self.target
         with self.wire.service.reading() as reading:
             return StoreLock(self.wire.service, target, push_target.push_mark(reading, target))
 
     def prune(self) -> None:
-        """What a login does with rows that are over, such as the lock of a push that is."""
+        """Deletes expired rows like a login does, for example the lock of a finished push."""
         self.wire.service.store.try_once([Count(("login", "bo"), 5, 60.0)], self.now)
 
     @property
@@ -111,7 +111,7 @@ class Followed:
         return found
 
     def users(self) -> set[str]:
-        """Who has anything by a policy, beside who may do everything."""
+        """The users in policies, except the one with all permissions."""
         items = [item for one in self.ranger.policies.values() for item in one["policyItems"]]
         members = [one["name"] for role in self.ranger.roles.values() for one in role["users"]]
         found = {*members, *(user for item in items for user in item.get("users", ()))}
@@ -123,7 +123,7 @@ class Followed:
 
 @pytest.fixture(params=[OWN])
 def followed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Followed]:
-    """A target of a catalog, of a whole metalake, or of a plug-in; `ana` may read a table."""
+    """A target for a catalog, for a whole metalake, or by a plugin; `ana` may read a table."""
     type = "trino" if request.param == WHOLE else "hive"
     with serving(ranger_of(type)) as ranger, Wire(tmp_path) as wire:
         made = Followed(wire, ranger)
@@ -140,7 +140,7 @@ def followed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Followe
 
 
 def _administer(wire: Wire) -> None:
-    """Somebody who may do everything."""
+    """Adds a user with all permissions."""
     wire.service.write(SYSTEM, realms.establish_control)
     make = partial(make_administrator, user=BOSS.user, directory=DIRECTORY)
     wire.service.write(SYSTEM, make)
@@ -158,7 +158,7 @@ def _with_trino(wire: Wire) -> None:
 
 
 def afterwards(meanwhile: Meanwhile) -> Connect:
-    """Something happens when the target was told, and before that is remembered."""
+    """Runs a function after the push to the target, before that is recorded."""
 
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
@@ -177,7 +177,7 @@ def afterwards(meanwhile: Meanwhile) -> Connect:
 
 
 def before(meanwhile: Meanwhile) -> Connect:
-    """Something happens between reading the target and asking what the realm allows."""
+    """Runs a function between reading the target and evaluating the realm."""
 
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
@@ -189,7 +189,7 @@ def before(meanwhile: Meanwhile) -> Connect:
 
 
 def reading(meanwhile: Meanwhile) -> Connect:
-    """Something happens while Ranger is read."""
+    """Runs a function while Ranger is read."""
 
     def connect(target: PushTarget, url: str, store: str, reads: Any, lock: Any) -> Any:
         def changed_first(realm: str) -> Any:
@@ -311,12 +311,12 @@ def test_a_failure_takes_nothing_from_an_address_that_was_changed(followed: Foll
 
     assert followed.deliver(before(changed)) == 0
     followed.ranger.status = 0
-    assert followed.delivery().deliver_due() == 1  # at once, and not after a pause
+    assert followed.delivery().deliver_due() == 1  # at once, not after a pause
     assert followed.users() == {"ana"}
 
 
 def test_a_lock_that_somebody_keeps_is_an_error_of_the_target(followed: Followed) -> None:
-    """Any account of a database can take the lock of a target, and who is to lose access may."""
+    """Any account of a database can take the lock of a target, also one that is to lose access."""
 
     def locked(*_: Any) -> Any:
         raise Busy("another push is under way")
@@ -339,7 +339,7 @@ def test_a_lock_that_somebody_keeps_is_an_error_of_the_target(followed: Followed
 
 
 def test_nobody_else_pushes_to_a_ranger_meanwhile(followed: Followed) -> None:
-    """It has no locks, so that of the target is in the store."""
+    """It has no locks, so the store has the target's lock."""
     plan: Any = followed.pushing().plan(REALM, "rg")
     refused: list[str] = []
 
@@ -370,7 +370,7 @@ def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) ->
     assert followed.delivery().deliver_due() == 1
     second = followed.lock()
     second.take()
-    with pytest.raises(Busy):  # it was not gone after all, and asks before its next request
+    with pytest.raises(Busy):  # it was alive after all, and checks the lock before its next request
         gone.keep()
     gone.release()
     followed.now += RENEW_SECONDS
@@ -383,7 +383,7 @@ def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) ->
 
 
 def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Followed) -> None:
-    """What the first one read of the target is not so any more."""
+    """The data that the first one read is outdated."""
     late, other, looking = (followed.lock() for _ in range(3))
     late.take()
     followed.now += 2 * HELD_SECONDS
@@ -399,7 +399,7 @@ def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Follo
 
 
 def standing_still(followed: Followed, meanwhile: Meanwhile) -> Connect:
-    """A push stands still before its first request that changes something; its lock is over."""
+    """A push stops before its first request that changes something; its lock expires."""
 
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
@@ -419,7 +419,7 @@ def standing_still(followed: Followed, meanwhile: Meanwhile) -> Connect:
 
 
 def test_a_push_that_stands_still_ends_once_another_one_came_and_went(followed: Followed) -> None:
-    """Also where nothing is left of the lock that the other one had."""
+    """Also if nothing remains of the other one's lock."""
 
     def other() -> None:
         followed.wire.good("PUT", f"{LAKE}/permissions/users/ana/revoke", GRANT)
@@ -456,7 +456,7 @@ def test_a_push_that_stands_still_alone_goes_on(followed: Followed) -> None:
 def test_what_another_push_told_is_not_overwritten_in_the_store(
     followed: Followed, at: str
 ) -> None:
-    """A push that stands still between its requests and what it remembers."""
+    """A push that stops between its requests and their record."""
     pushing = followed.pushing()
     plan = pushing.plan(REALM, "rg")
     assert not isinstance(plan, Denied)
@@ -482,7 +482,7 @@ def test_what_another_push_told_is_not_overwritten_in_the_store(
 
 
 def test_what_another_push_told_by_the_end_of_a_delivery_stays(followed: Followed) -> None:
-    """A target lets go of its lock before its entry is taken out."""
+    """A target releases its lock before its entry is deleted."""
 
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
@@ -501,7 +501,7 @@ def test_what_another_push_told_by_the_end_of_a_delivery_stays(followed: Followe
 
 
 def test_a_clock_that_is_ahead_keeps_no_push_out(followed: Followed) -> None:
-    """Of another machine that has pushed."""
+    """The clock of another machine that has pushed."""
     ahead, here = (followed.lock() for _ in range(2))
     followed.now += 5.0
     ahead.take()
@@ -511,7 +511,7 @@ def test_a_clock_that_is_ahead_keeps_no_push_out(followed: Followed) -> None:
 
 
 def looking(meanwhile: Meanwhile) -> Connect:
-    """Something happens when a target is looked at, after it was seen that nobody pushes to it."""
+    """Runs a function during a check of a target, after no running push was found."""
 
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
@@ -636,7 +636,7 @@ def test_a_catalog_that_is_renamed_during_a_delivery(
     renamed = once(lambda: followed.rename(CATALOG, "store"))
     assert followed.deliver(when(renamed)) == 1
     assert followed.users() == {"ana"}
-    assert followed.deliver() == (when is reading)  # else it was told by the new name
+    assert followed.deliver() == (when is reading)  # otherwise it was delivered under the new name
     assert followed.users() == {"ana"}
     assert followed.target.catalog == "store"
 

@@ -1,4 +1,4 @@
-"""Roles by Gravitino's names in a database: what its plug-in makes, within what is allowed."""
+"""Roles with Gravitino's names in a database: like its plugin's, within the permissions."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_name_that_no_role_there_can_have_is_left_out(name: str) -> None:
 
 
 def with_role(name: str) -> Facts:
-    """The small realm, in which the role `readers` is called otherwise."""
+    """The small realm, with another name for the role `readers`."""
 
     def renamed(one: Principal) -> Principal:
         return Principal(one.kind, f"lk:{name}") if one.name == "lk:readers" else one
@@ -185,7 +185,7 @@ def with_role(name: str) -> Facts:
 
 
 def check(server: str, facts: Facts, seed: int) -> Counter[str]:
-    """The database gives what it gives without the style, and never more than is allowed."""
+    """The database grants the same as without the style, and never more than allowed."""
     counts: Counter[str] = Counter()
     with estate(server, facts) as plain:
         made = replace(plain, style="gravitino")
@@ -201,7 +201,7 @@ def check(server: str, facts: Facts, seed: int) -> Counter[str]:
 
 
 def held_by_anybody(of: Roles) -> dict[Grant, frozenset[str]]:
-    """Who holds each grant; a role of the original may have no members."""
+    """The holders of each grant; a role of the original may have no members."""
     return {grant: users for grant, users in of.holders().items() if users}
 
 
@@ -230,7 +230,7 @@ def test_the_database_allows_what_the_kernel_allows_in_many_worlds(
 
 
 def test_a_role_of_the_original_is_handed_over_by_our_mark(postgres_url: str) -> None:
-    """Whoever comes from Gravitino has such roles already: with our comment they are ours."""
+    """A migration from Gravitino has such roles already: with our comment they are ours."""
     facts = facts_of(DAY[0])
     with estate(postgres_url, facts) as plain:
         made = replace(plain, style="gravitino")

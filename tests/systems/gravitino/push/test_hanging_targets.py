@@ -1,4 +1,4 @@
-"""Targets that take connections and say nothing: others are told and looked at all the same."""
+"""Targets that accept connections but never respond: others are still served and checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _port(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
 
 @pytest.fixture(name="followed")
 def _followed(tmp_path: Path, port: Silent) -> Iterator[Followed]:
-    """The target `rg`, and beside it one for each thread that a port has which hangs."""
+    """The target `rg`, and one target for each thread on a port that hangs."""
     with serving(ranger_of("hive")) as ranger, Wire(tmp_path) as wire:
         made = Followed(wire, ranger)
         made.administer()
@@ -109,7 +109,7 @@ def test_a_store_that_is_away_is_told_of() -> None:
 
 @pytest.fixture
 def handlers() -> Iterator[None]:
-    """Signals are handled as before when the test is over."""
+    """Restores the signal handlers after the test."""
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
     yield
     for one, handler in before.items():

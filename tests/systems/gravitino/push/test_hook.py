@@ -1,4 +1,4 @@
-"""What comes through the dialect arrives in the database of the catalog: later, and surely."""
+"""Changes through the dialect reach the catalog's database: later, but certainly."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_target_that_is_away_is_tried_again_after_pauses(hook: Hooked) -> None
         assert PASSWORD not in entry.error
         assert not hook.delivery().due()
         hook.now = entry.due
-    assert len(hook.told) == 1  # the same error is told once
+    assert len(hook.told) == 1  # the same error is reported once
     hook.relay.mode = OPEN
     assert hook.delivery().deliver_due() == 1
     ((target, entry),) = hook.targets()
@@ -131,7 +131,7 @@ def test_a_target_that_is_away_is_tried_again_after_pauses(hook: Hooked) -> None
 def test_a_target_was_told_as_of_the_question(
     hook: Hooked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Access that ends by itself while a slow target is told is then noticed, and told again.
+    # Access that expires while a slow target is served is detected afterwards, and delivered.
     record, asked = push_delivery._record, hook.now
 
     def slow(*arguments: Any) -> PushMark:
@@ -302,7 +302,7 @@ def test_a_realm_without_the_setting_says_so_with_the_target(
 
 
 def test_what_changes_while_the_setting_is_off_arrives_when_it_is_on_again(hook: Hooked) -> None:
-    """Meanwhile the target keeps what it holds, and it is said that it is behind."""
+    """Meanwhile the target keeps its state, and is reported as behind."""
     hook.grant()
     assert hook.delivery().deliver_due() == 1
     assert hook.may()

@@ -1,4 +1,4 @@
-"""Roles by Gravitino's names in a MariaDB: what its plug-in makes, within what is allowed."""
+"""Roles with Gravitino's names in a MariaDB: like its plugin's, within the permissions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_roles_are_those_of_the_original() -> None:
 
 
 def check(server: str, facts: Facts, seed: int) -> Counter[str]:
-    """The server gives what it gives without the style, and never more than is allowed."""
+    """The server grants the same as without the style, and never more than allowed."""
     counts: Counter[str] = Counter()
     with estate(server, facts) as plain:
         made, last = replace(plain, style="gravitino"), Roles()
@@ -73,7 +73,7 @@ def check(server: str, facts: Facts, seed: int) -> Counter[str]:
 
 
 def names_of(made: MariadbEstate) -> list[str]:
-    """The names of all roles of the server, as the store knows those that it made."""
+    """The names of all roles of the server, as the store knows the created ones."""
     with administrator(made.address.url) as connection:
         found = execute(connection, "SELECT User FROM mysql.user WHERE is_role = 'Y'")
     return [name for (name,) in found if name != "PUBLIC" and not name.startswith("lw_pg-")]
@@ -101,7 +101,7 @@ def test_the_server_allows_what_the_kernel_allows_in_many_worlds(
 
 
 def test_a_role_that_somebody_made_is_left_to_them(mariadb_url: str) -> None:
-    """Also by the account that pushes: only what the store knows of is ours."""
+    """Also a role created by the pushing account: only roles that the store knows are ours."""
     facts = facts_of(DAY[1])
     with estate(mariadb_url, facts) as plain:
         made = replace(plain, style="gravitino")
@@ -120,7 +120,7 @@ def test_a_role_that_somebody_made_is_left_to_them(mariadb_url: str) -> None:
 
 
 def test_a_name_with_a_sign_that_the_server_lacks_is_left_out() -> None:
-    """Names of roles have three bytes for a sign there, and a push would end at such a one."""
+    """Role names have three bytes per character there, and a push would fail at such a one."""
     state, objects = state_of(with_role("readers🦊"), "mysql"), there()
     wish = wanted(state, MAPPING, SCOPE, objects, NOW)
     made = roles(MARIADB, state, SCOPE, wish, objects)

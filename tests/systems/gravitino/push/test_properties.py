@@ -1,4 +1,4 @@
-"""Properties of authorization plug-ins: what is required, and how a wrong one is refused."""
+"""Properties of authorization plugins: required ones, and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RANGER = {
 
 
 def chained(name: str, properties: Mapping[str, str], provider: str) -> dict[str, str]:
-    """The properties of one plug-in of a chain."""
+    """The properties of one plugin of a chain."""
     begin = f"authorization.chain.{name}."
     own = {begin + key.removeprefix("authorization."): value for key, value in properties.items()}
     return {**own, f"{begin}provider": provider}

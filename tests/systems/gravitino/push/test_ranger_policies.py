@@ -1,4 +1,4 @@
-"""Policies by Gravitino's names for a Ranger of Hive: its plug-in's, within what is allowed."""
+"""Policies with Gravitino's names for Ranger's Hive: like its plugin's, within the permissions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def of_hive() -> RangerForm:
 
 
 def of_files() -> RangerForm:
-    """Two filesets, a role that loads both, and one that reads them, of which one is denied."""
+    """Two filesets, a role that may load both, and one that may read them, with one denied."""
     lake, catalog = Entity("metalake", "lk"), Entity("catalog", "lk:fs")
     schema = Entity("schema", "lk:fs.landing")
     filesets = {name: Entity("fileset", f"lk:fs.landing.{name}") for name in ("a", "b")}
@@ -103,7 +103,7 @@ FORMS = {"hive": of_hive, "hdfs": of_files}
 
 
 def compact(policy: Any) -> dict[str, Any]:
-    """A policy as the golden file has it."""
+    """A policy in the golden file's format."""
     found: dict[str, Any] = {"roles": {}, "users": {}}
     found["resources"] = {name: one["values"] for name, one in policy["resources"].items()}
     for item in policy["policyItems"]:
@@ -134,7 +134,7 @@ def test_what_is_ours_has_the_label_of_the_original(type: str) -> None:
     }
     assert {one["description"] for one in made.roles} == {"MANAGED_BY_GRAVITINO"}
     signatures = [json.dumps(one["resources"], sort_keys=True) for one in made.policies]
-    assert len({*signatures}) == len(signatures)  # Ranger refuses two policies about one thing
+    assert len({*signatures}) == len(signatures)  # Ranger refuses two policies on one resource
     assert not any(one["denyPolicyItems"] for one in made.policies)
 
 
@@ -142,7 +142,7 @@ def test_what_is_ours_has_the_label_of_the_original(type: str) -> None:
 
 
 def requests(world: ServiceWorld) -> Iterator[tuple[dict[str, Any], bool, bool]]:
-    """What a plug-in may ask, whether the kernel allows it, and whether the form should say it."""
+    """A plugin's requests, the kernel's decisions, and whether the form should express them."""
     database, table = SERVICE.levels["database"], SERVICE.levels["table"]
     matrix = Matrix(permanent_access(world.state.matrix.snapshot))
     forever = replace(world, state=replace(world.state, matrix=matrix))
@@ -165,7 +165,7 @@ def requests(world: ServiceWorld) -> Iterator[tuple[dict[str, Any], bool, bool]]
                     else:
                         allowed = bool(acts) and world.opens(user, table, acts, entity)
                     for more in ({}, {"column": "c1"}):
-                        # With `alter` owners are set, too; what ends is said to nobody.
+                        # `alter` also permits setting owners; expiring access is in no policy.
                         said = _is_said(names) and access.name != "alter"
                         said = said and bool(acts) and forever.opens(user, table, acts, entity)
                         yield ask(user, access.name, **at, **more), allowed, said
@@ -180,7 +180,7 @@ def ask(user: str, access: str, **resource: str) -> dict[str, Any]:
 
 
 def document(made: RangerForm, type: str) -> dict[str, Any]:
-    """The policies as a plug-in downloads them, with Ranger's own definition of the type."""
+    """The policies in the download format, with Ranger's own definition of the type."""
     policies = [
         {"id": id, "version": 1, "policyType": 0, **one} for id, one in enumerate(made.policies, 1)
     ]
@@ -229,7 +229,7 @@ def test_ranger_allows_at_most_what_the_kernel_allows_in_many_worlds(
 
 
 def check_files(world: ServiceWorld, folder: Path) -> Counter[str]:
-    """Whoever may have an access at a path may have it on all filesets whose folders it is in."""
+    """Access at a path requires it on all filesets whose folders contain the path."""
     service = world.service
     made = plugin_form(world.state, world.mapping, service, world.naming, NOW, Residues())
     level, counts = service.levels[FILESET], Counter[str]()

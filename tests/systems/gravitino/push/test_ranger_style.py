@@ -1,4 +1,4 @@
-"""A Ranger admin that holds the policies and roles of Gravitino's plug-in: pushed, and followed."""
+"""A Ranger admin with the policies and roles of Gravitino's plugin: pushed, and followed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _without(facts: Facts, role: Principal) -> Facts:
 
 
 def test_names_that_others_have_are_left_to_them(ranger: Ranger, one: Told) -> None:
-    """Who is in a role of others is not ours to say, so that nothing is given to it."""
+    """We do not manage the members of others' roles, so they get no grants."""
     for name in ("GRAVITINO_readers", "GRAVITINO_OWNER_ROLE"):
         ranger.put_role({"name": name, "users": [{"name": "mallory"}]})
     realm = state_of(small())
@@ -124,7 +124,7 @@ def test_names_that_others_have_are_left_to_them(ranger: Ranger, one: Told) -> N
 
 
 def test_of_two_roles_that_differ_in_case_one_is_told(ranger: Ranger, one: Told) -> None:
-    """A Ranger on MySQL has no second role of such a name, and would refuse the push."""
+    """A Ranger on MySQL allows no second role with such a name, and would refuse the push."""
     realm = state_of(with_role("WRITERS"))
     assert one.push(realm) > 0
     assert {name.casefold() for name in users(ranger)} > {"gravitino_writers"}
@@ -139,7 +139,7 @@ def test_of_two_roles_that_differ_in_case_one_is_told(ranger: Ranger, one: Told)
 
 
 def now_of(realm: Any) -> Mapping[Grant, frozenset[str]]:
-    """Who has what where nobody has taken a name."""
+    """All holders of grants, if no name is taken."""
     with serving(ranger_of("hive")) as other:
         told(other, "lk", "pg", "gravitino").push(realm)
         return holders(now_in(other))
@@ -150,7 +150,7 @@ def _by_user(held_by: Mapping[Grant, frozenset[str]]) -> dict[Grant, frozenset[s
 
 
 def of_ranger(ranger: Ranger, type: str) -> dict[str, str]:
-    """The properties of a catalog whose plug-in is a service of that type."""
+    """The properties of a catalog whose plugin is a service of the type."""
     return {
         "authorization-provider": "ranger",
         "authorization.ranger.admin.url": f"http://127.0.0.1:{ranger.port}",
@@ -163,7 +163,7 @@ def of_ranger(ranger: Ranger, type: str) -> dict[str, str]:
 
 
 def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -> None:
-    """`service.type` = `HDFS`: it is told once the catalog says in which file system it is."""
+    """`service.type` = `HDFS`: pushed once the catalog states its file system."""
     with serving(ranger_of("hdfs")) as ranger, Wire(tmp_path) as wire:
         switch_on(wire, "hdfs")
         now = [1_800_000_000.0]
@@ -192,7 +192,7 @@ def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -
         wire.good("POST", f"{LAKE}/roles", {"name": "readers", "securableObjects": [role]})
         wire.good("PUT", f"{LAKE}/permissions/users/ana/grant", GRANT)
         now[0] += 600.0
-        assert delivery.deliver_due() == 2  # the target of before is emptied, and goes
+        assert delivery.deliver_due() == 2  # the previous target is emptied and removed
         assert users(ranger)["GRAVITINO_readers"] == ["ana"]
         policies = {policy["name"]: compact(policy) for policy in ranger.policies.values()}
         assert policies["/lake/a"]["roles"]["read"] == ["GRAVITINO_readers"]
@@ -202,7 +202,7 @@ def test_a_catalog_tells_its_ranger_of_hdfs_where_filesets_lie(tmp_path: Path) -
 
 
 def of_hive(wire: Wire, ranger: Ranger, *, with_plugin: bool = True) -> str:
-    """A catalog with a table that tells its service of Hive, and a role that reads it."""
+    """A catalog with a table that pushes to its Hive service, and a role that may read it."""
     switch_on(wire, "hive")
     wire.good("POST", "metalakes", {"name": "lk"})
     wire.good("POST", f"{LAKE}/users", {"name": "ana"})
@@ -222,7 +222,7 @@ def of_hive(wire: Wire, ranger: Ranger, *, with_plugin: bool = True) -> str:
 def test_a_realm_that_changes_while_ranger_is_read_is_told_as_it_is_then(
     tmp_path: Path, ranger: Ranger
 ) -> None:
-    """Writes of each realm come all the time, those about other targets of it among them."""
+    """Every realm is written to all the time, also by its other targets."""
     outcomes: list[tuple[int, str]] = []
     with Wire(tmp_path) as wire:
         of_hive(wire, ranger)

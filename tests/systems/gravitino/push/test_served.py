@@ -1,4 +1,4 @@
-"""Servers that are killed, beside ones that deliver: what was granted arrives in the database."""
+"""Killed and delivering servers together: grants reach the database."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask(at: Served, method: str, path: str, body: object = None) -> None:
 
 
 def furnish(at: Served, port: int, name: str) -> None:
-    """A catalog that is the database, with a role that reads it."""
+    """A catalog for the database, with a role that may read it."""
     settings = {"settings": {"mode": "seed", "postgresql": "on"}}
     ask(at, "PATCH", "/api/v1/realms/gravitino", settings)
     ask(at, "POST", "metalakes", {"name": "lk"})
@@ -108,7 +108,7 @@ def test_what_a_killed_server_had_written_is_delivered_by_the_next(
         port.mode = HANGING
         grant(second)
         port.wait_for_client(port.accepted + 1)
-        grant(second)  # is answered, whatever the target does
+        grant(second)  # it responds, whatever the target does
         assert not may(database)
         capsys.readouterr()
         assert main(["push", "targets", "--database", store]) == 0
@@ -143,7 +143,7 @@ def test_one_of_its_processes_watches(tmp_path: Path, database: Any, port: Relay
 
 
 def denied(at: Served) -> float | None:
-    """How many findings of the target give what the realm denies, by the metrics, if any has."""
+    """The number of findings that grant what the realm denies, from the metrics, if any."""
     lines = at.ask("GET", "/metrics").body.decode().splitlines()
     found = [one for one in lines if one.startswith('lakewarden_push_drift{kind="denied"')]
     return float(found[0].rpartition(" ")[2]) if found else None

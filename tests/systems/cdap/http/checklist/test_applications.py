@@ -42,14 +42,14 @@ NEEDED: Final = (
     "dataset_module:sales.cubes",
     "dataset_type:sales.com.acme.Cube",
 )
-"""What deploying all of it takes ADMIN on, and any privilege on the artifact."""
+"""The ids on which a full deployment requires ADMIN, and any privilege on the artifact."""
 
 MART: Final = f"{SPACE}/apps/mart"
 
 
 @pytest.fixture
 def market(wire: Wire) -> Wire:
-    """A namespace with the artifact `etl`; `dana` holds ADMIN on all that is needed."""
+    """A namespace with the artifact `etl`; `dana` holds ADMIN on everything required."""
     space(wire)
     wire.grant(BOSS, "artifact:sales.etl", "ADMIN")
     assert upload(wire) == 200

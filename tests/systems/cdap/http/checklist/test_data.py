@@ -22,7 +22,7 @@ KEYS: Final = f"{SPACE}/securekeys"
 
 @pytest.fixture
 def sales(wire: Wire) -> Wire:
-    """A namespace with a stream that `boss` has made."""
+    """A namespace with a stream that `boss` has created."""
     space(wire)
     wire.grant(BOSS, "stream:sales.clicks", "ADMIN")
     wire.good("PUT", CLICKS)

@@ -53,7 +53,7 @@ def test_20_a_namespace_goes_only_with_admin_on_it_and_on_all_in_it(wire: Wire) 
 
 
 SHOWN: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
-    # somebody: namespace: list: names
+    # user: namespace: list: names
     "ana": {
         "ns1": {"apps": ["a1"], "data/datasets": ["d1", "d2"], "streams": [], "artifacts": []},
     },
@@ -65,7 +65,7 @@ SHOWN: Final[dict[str, dict[str, dict[str, list[str]]]]] = {
         "ns2": {"apps": ["a1"], "data/datasets": [], "streams": [], "artifacts": []},
     },
 }
-"""Who is shown what: `eve` holds nothing but EXECUTE on a program of `ns2`."""
+"""The contents of lists: `eve` holds only EXECUTE on a program of `ns2`."""
 
 GIVEN: Final = {
     "ana": (
@@ -89,7 +89,7 @@ LISTS: Final = ("apps", "data/datasets", "streams", "artifacts")
 
 @pytest.fixture
 def two(wire: Wire) -> Wire:
-    """Two namespaces with the same in each."""
+    """Two namespaces with the same contents."""
     for name in ("ns1", "ns2"):
         at = f"namespaces/{name}"
         space(wire, name)

@@ -172,7 +172,7 @@ BAD: Final[dict[str, Json]] = {
     "stream:ns.s.x": {"NAMESPACE": "ns", "STREAM": "s.x"},
     "dataset:x": {"DATASET": "x"},
 }
-"""Ids that are refused, and the parts that say the same in a body."""
+"""Ids that are refused, and the equivalent parts in a body."""
 
 GOOD: Final = (
     "program:ns.app.*",

@@ -1,6 +1,6 @@
-"""K8, K11 to K15, K18 to K22, K24 and K25: creating, deleting, and what follows from it.
+"""K8, K11 to K15, K18 to K22, K24 and K25: creations, deletions, and their consequences.
 
-One test for each conflict, called after it; where the decision differs, of both profiles.
+One test for each conflict, named after it; for both profiles if the decision differs.
 SOURCE: cdap reference 2.12; CDAP design page, both copies; CDAP authorization reference.
 """
 
@@ -19,7 +19,7 @@ EVERY: Final = ("ADMIN", "EXECUTE", "READ", "WRITE")
 
 
 def all_on(id: str) -> set[str]:
-    """All four actions on an id, as `held` lists them."""
+    """All four actions on an id, in the format of `held`."""
     return {f"{id} {action}" for action in EVERY}
 
 

@@ -1,6 +1,6 @@
-"""K1 to K7, K9, K10, K16, K17 and K23: who is shown, told and refused what.
+"""K1 to K7, K9, K10, K16, K17 and K23: visibility, disclosures and denials.
 
-One test for each conflict, called after it; where the decision differs, of both profiles.
+One test for each conflict, named after it; for both profiles if the decision differs.
 SOURCE: cdap reference 2.12; CDAP design page, both copies; CDAP authorization reference.
 """
 

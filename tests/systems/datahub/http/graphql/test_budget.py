@@ -33,11 +33,11 @@ ROOTS = (
     *("dataHubRole", "document", "domain", "glossaryNode", "glossaryTerm", "incident"),
     *("role", "structuredProperty", "tag", "businessAttribute"),
 )
-"""Fields of the root whose URNs have one part."""
+"""Root fields whose URNs have one part."""
 
 
 def fields(count: int) -> str:
-    """Fields in several selections: in one alone validation would compare each with each."""
+    """Fields in several selections: in a single one, validation would compare all pairs."""
     each, rest = divmod(count - len(ROOTS), len(ROOTS))
     texts = [
         f'{root}(urn: "urn:li:{root}:x") {{ {"__typename " * (each + (number < rest))}}}'
@@ -55,7 +55,7 @@ def spreads(count: int) -> str:
 
 
 def nested_spreads(count: int) -> str:
-    """Spreads of a fragment that spreads another, which counts as often as it is written."""
+    """Spreads of a fragment that spreads another, which counts each time it is spread."""
     return (
         "{ " + "...f " * (count - 1) + "}"
         " fragment f on Query { ...g } fragment g on Query { __typename }"
@@ -99,7 +99,7 @@ def test_fragments_count_as_often_as_they_are_spread(
 def test_an_answer_of_too_many_fields_is_given_up(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fields are counted as they are resolved: in a list as often as it has members."""
+    """Fields are counted when they are resolved: in a list, once per member."""
     monkeypatch.setattr(budget, "MAX_RESOLVED", 22)
     query = "query q($i: ListUsersInput!) { listUsers(input: $i) { users { urn username } } }"
     assert "errors" not in wire.ask(query, i={"count": 4})  # 2 and 4 × 2
@@ -123,7 +123,7 @@ def test_what_is_not_executed_counts_too(wire: Wire) -> None:
 
 
 def test_lists_within_lists_end_where_too_many_edges_were_shown(wire: Wire) -> None:
-    """Members of a group, their groups, and again the members of these: squares of members."""
+    """Members of a group, their groups, and the members of these: quadratic in the members."""
     staff = {"nativeGroups": ["urn:li:corpGroup:staff"]}
 
     def nested(count: int) -> str:

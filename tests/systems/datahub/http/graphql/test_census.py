@@ -1,4 +1,4 @@
-"""Every field of the schema that reads or writes is guarded, and has a denial of its own."""
+"""Every field of the schema that reads or writes is guarded, and has its own denial test."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_stranger_is_refused(wire: Wire, field: str) -> None:
 
 
 def test_only_the_guard_decides() -> None:
-    """No module but `authorization` asks the kernel for a decision, or writes past it."""
+    """Only `authorization` queries the kernel for decisions, or writes without a check."""
     words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide", "exchange.write(")
     for module in pkgutil.walk_packages(graphql.__path__, f"{graphql.__name__}."):
         if module.name.endswith(".authorization"):
@@ -61,7 +61,7 @@ def test_only_the_guard_decides() -> None:
 
 
 def test_everything_of_the_schema_that_is_resolved_is_there() -> None:
-    """A field of a root without a resolver would be null for ever."""
+    """A root field without a resolver would always be null."""
     for root in ("Query", "Mutation"):
         type = cast(GraphQLObjectType, schema().type_map[root])
         assert all(field.resolve is not None for field in type.fields.values()), root

@@ -1,4 +1,4 @@
-"""The documents that tests send select all that there is, so that nothing goes unseen."""
+"""The tests' documents select all fields, so none goes untested."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.systems.datahub.http.graphql.wire import DOCUMENTS, document
 NAMES = sorted(path.stem for path in DOCUMENTS.iterdir())
 
 EXCEPT = {"Query", "Mutation"}
-"""The roots: their fields are counted by the census."""
+"""The roots: the census counts their fields."""
 
 
 def whole_types(name: str) -> set[str]:
-    """The types of which a document selects every field, but `privileges` of entities."""
+    """The types of which a document selects every field, except `privileges` of entities."""
     first, _, _ = document(name).partition("\n")
     said, _, types = first.partition(": ")
     assert said == "# whole", name
@@ -47,7 +47,7 @@ class _Selected(Visitor):
 
 
 def selected_fields(name: str) -> set[tuple[str, str]]:
-    """The fields that a document selects, by their types."""
+    """The fields that a document selects, by type."""
     info = TypeInfo(schema())
     visitor = _Selected(info)
     visit(parse(document(name)), TypeInfoVisitor(info, visitor))
@@ -62,7 +62,7 @@ def test_a_document_makes_sense(name: str) -> None:
 
 
 def test_documents_select_every_field_of_what_they_are_about() -> None:
-    """A type that areas add fields to is selected whole by their documents together."""
+    """Together, the documents select all fields of a type that areas extend."""
     wanted = {
         (type, field)
         for type in {type for name in NAMES for type in whole_types(name)}

@@ -1,4 +1,4 @@
-"""What the pages of a frontend ask for is answered, with what the caller may see."""
+"""The requests of a frontend's pages are answered, with what the caller may see."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _fill_realm(wire: Wire) -> None:
 
 
 def guard_views(wire: Wire, *urns: str) -> None:
-    """From now on eve is shown these and nothing else."""
+    """From now on, eve may see only these."""
     wire.configure(view=True)
     allow(wire, "eve", *urns)
 
@@ -59,7 +59,7 @@ def test_the_documents_with_everything_are_answered(hub: Wire) -> None:
     assert "errors" not in json.loads(hub.send(body).body)
 
 
-# What the server is
+# The server's description
 
 
 def test_the_configuration_says_what_policies_may_grant(hub: Wire) -> None:
@@ -88,7 +88,7 @@ def test_every_feature_is_on_or_off() -> None:
     assert flags.fields.keys() >= app_config.SERVED
 
 
-# How much there is
+# Counts
 
 
 def test_counts_are_of_what_the_caller_may_see(hub: Wire) -> None:
@@ -125,7 +125,7 @@ def test_users_are_searched(hub: Wire) -> None:
     assert hub.good(query, i={"query": "orders"})["searchResults"] == []
 
 
-# Where things are
+# Places of entities
 
 
 def test_older_paths_are_those_that_are_stored(hub: Wire) -> None:
@@ -169,7 +169,7 @@ def test_assets_of_an_application_are_counted(hub: Wire) -> None:
     assert hub.good(query, "eve")["properties"]["numAssets"] == 1
 
 
-# What a user chose
+# Users' choices
 
 
 STEPS = "query q($i: BatchGetStepStatesInput!) { batchGetStepStates(input: $i) { results { id } } }"
@@ -228,7 +228,7 @@ def test_everybody_is_shown_the_home_page_of_all(hub: Wire) -> None:
     assert hub.good(query, "eve") == {"defaultTemplate": {"urn": page}}
 
 
-# Whether all is well, and what ran
+# Health, and runs
 
 
 def put_timed(wire: Wire, type: str, urn: str, aspect: str, **value: object) -> None:

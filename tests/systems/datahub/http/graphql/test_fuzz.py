@@ -1,4 +1,4 @@
-"""Whatever fits the schema is answered, and never by an error of ours."""
+"""Every document that fits the schema is answered, never with an internal error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests.systems.datahub.http.graphql.wire import ROOT, Wire
 
 LONG = st.integers(0, 9).map(lambda number: IntValueNode(value=str(number)))
-# Deferred, for reading the schema takes seconds and every worker imports this file.
+# Deferred, because reading the schema takes seconds and every worker imports this file.
 DOCUMENTS = st.deferred(lambda: from_schema(print_schema(schema()), custom_scalars={"Long": LONG}))
 
 

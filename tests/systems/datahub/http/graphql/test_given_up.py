@@ -1,4 +1,4 @@
-"""A search whose caller has gone away ends, in a server that does nothing else for it."""
+"""A search whose caller has disconnected ends, in a server with nothing else to do for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BODY = json.dumps({"query": SEARCHES}).encode()
 
 
 class Held:
-    """What a search checks within: it goes on once its caller has gone, or is let go."""
+    """A point inside a search: it continues once its caller has left, or is released."""
 
     def __init__(self) -> None:
         self.begun = threading.Semaphore(0)
@@ -82,7 +82,7 @@ def test_a_search_ends_when_its_caller_goes(server: AppClient, held: Held) -> No
         assert await asyncio.to_thread(held.ended.acquire, timeout=PATIENCE)
         assert caller.told == []
         held.is_held = False
-        # The caller's one thread is free, and what is waited for is done whole.
+        # The caller's only thread is free, and awaited requests complete.
         assert await Caller(server, PATHS[0], "admin", BODY).status() == 200
 
     server.loop.run_until_complete(run())

@@ -1,4 +1,4 @@
-"""Users, groups and roles over GraphQL: looked up, listed, changed, each allowed and denied."""
+"""Users, groups and roles over GraphQL: read, listed, changed, each allowed and denied."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ STAFF = group("staff")
 
 
 def grant(wire: Wire, *privileges: str, by: str = "ana", **members: Any) -> None:
-    """Grants platform privileges, or with resources metadata privileges."""
+    """Grants platform privileges, or metadata privileges if there are resources."""
     type = "METADATA" if "resources" in members else "PLATFORM"
     who = actors(users=[user(by)])
     wire.good(CREATE, input=policy(type=type, privileges=list(privileges), actors=who, **members))
@@ -221,7 +221,7 @@ def test_people_of_the_directory_are_users_too(wire: Wire) -> None:
         assert wire.bad(REMOVE, urn=user("eve")) == BAD
         assert wire.bad(DROP, urn=group("crew")) == BAD
         assert wire.bad(TAKE, input=taken) == BAD
-        # What is stored of them here changes nothing of that.
+        # Their stored aspects do not change that.
         wire.put("corpuser", user("eve"), "corpUserInfo", {"active": True})
         wire.put("corpGroup", group("crew"), "corpGroupInfo", {"displayName": "Crew"})
     wire.good(ADD, input=taken)

@@ -67,7 +67,7 @@ NUMBER = fine(column(MART, "number"), column(CLEAN, "id"))
 
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
-    """Raw, of which clean is made, of which mart and, by a task, out; a chart on a dashboard."""
+    """Raw becomes clean, clean becomes mart and, by a task, out; a chart on a dashboard."""
     return wire.built(_fill_realm)
 
 
@@ -97,7 +97,7 @@ def search_lineage(wire: Wire, urn: str, way: str, by: str = "datahub", **input:
 
 
 def degrees(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Json:
-    """How far away everything of a lineage is."""
+    """The distances of all entities in a lineage."""
     results = search_lineage(wire, urn, way, by, **input)["searchResults"]
     return {one["entity"]["urn"]: one["degree"] for one in results}
 
@@ -195,7 +195,7 @@ def test_a_hidden_entity_hides_what_lies_behind_it(hub: Wire) -> None:
 
 
 def allow(wire: Wire, name: str, *urns: str) -> None:
-    """Lets somebody view these."""
+    """Allows a user to view these."""
     criterion = {"field": "URN", "condition": "EQUALS", "values": list(urns)}
     stated = {
         "displayName": "view",

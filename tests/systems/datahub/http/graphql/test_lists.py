@@ -1,4 +1,4 @@
-"""The documents of lists, tokens and grants, sent as they are."""
+"""The documents of lists, tokens and grants, sent unchanged."""
 
 from __future__ import annotations
 

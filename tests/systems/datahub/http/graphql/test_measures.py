@@ -1,4 +1,4 @@
-"""Profiles, operations and usage of datasets, each shown to whoever may view it."""
+"""Profiles, operations and usage of datasets, visible to users who may view the dataset."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def grant(wire: Wire, *privileges: str, to: str = "eve", on: str = ORDERS) -> No
 
 
 def close(wire: Wire) -> None:
-    """The policies that let everybody see everything are gone."""
+    """Removes the policies that allow everybody to see everything."""
     for id in ("view-dataset-sensitive", "view-entity-page-all"):
         wire.good(
             "mutation m($u: String!) { deletePolicy(urn: $u) }", u=f"urn:li:dataHubPolicy:{id}"
@@ -227,7 +227,7 @@ def test_the_past_has_a_privilege_of_its_own(wire: Wire) -> None:
     close(wire)
     codes = [one["extensions"]["code"] for one in past(wire, "eve")["errors"]]
     assert codes == [403] * 3
-    # One row for all three: the next one says how many it stands for.
+    # One row for all three: the next one has the number of denials.
     assert wire.audit()[-1] == ("eve", "timeline.read", f"dataset:{ORDERS}", "deny")
     assert [row["operation"] for row in wire.audit_rows()].count("timeline.read") == 1
     grant(wire, "GET_TIMELINE_PRIVILEGE")

@@ -1,4 +1,4 @@
-"""Mutations that say nothing to change: refused with the argument, not answered with true."""
+"""Mutations without any change: refused with the argument, not answered with true."""
 
 from __future__ import annotations
 

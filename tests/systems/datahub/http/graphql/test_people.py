@@ -1,4 +1,4 @@
-"""Invitations, service accounts and settings: who may, who may not, and what comes of it."""
+"""Invitations, service accounts and settings: permitted and denied callers, and the effects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MINE = "urn:li:dataHubView:mine"
 
 
 def native(wire: Wire, name: str) -> None:
-    """Somebody who signed up."""
+    """A user who signed up."""
 
     def task(transaction: WriteTransaction) -> None:
         word = invitation.create(transaction, REALM, "", None, replaces=False)
@@ -125,7 +125,7 @@ def test_what_is_no_invitation_to_a_role_gives_none(wire: Wire) -> None:
 
 
 def test_an_aspect_makes_no_invitation(wire: Wire) -> None:
-    """What is ingested about invitations is shown, and opens nothing."""
+    """Ingested invitations are shown, but have no effect."""
     word = "lw_made_up"
     urn = f"urn:li:inviteToken:{digest(word)}"
     wire.put("inviteToken", urn, "inviteToken", {"token": word, "role": role("Admin")})
@@ -161,7 +161,7 @@ def test_a_list_of_users_has_no_programs_and_under_view_authorization_whom_one_m
     everybody = listed("eve")
     assert {"ana", "bob", "cid"} <= everybody
     assert program.removeprefix("urn:li:corpuser:") not in everybody
-    # As in the original, users are a type that view authorization leaves open …
+    # As in the original, users are a type that view authorization does not restrict …
     wire.configure(view=True)
     assert listed("eve") == everybody
     # … until the operator restricts it.
@@ -243,7 +243,7 @@ def test_a_service_account_gets_a_role_as_users_do(wire: Wire) -> None:
 
 @pytest.mark.parametrize("name", ["ana", "service_bob", ROOT, "nobody"])
 def test_nobody_else_is_taken_for_a_service_account(wire: Wire, name: str) -> None:
-    """Neither an aspect nor a name alone makes one: a token could pose as anybody."""
+    """Neither an aspect nor a name alone makes one: a token could impersonate anybody."""
     if name == "ana":
         wire.put("corpuser", user(name), "subTypes", {"typeNames": ["SERVICE_ACCOUNT"]})
     if name == "service_bob":

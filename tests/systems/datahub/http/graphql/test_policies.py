@@ -1,4 +1,4 @@
-"""Policies over GraphQL: made, read back, replaced, taken away; who may, and what then counts."""
+"""Policies over GraphQL: created, read back, replaced, deleted; permissions and effects."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_an_updated_policy_is_replaced_and_counts_at_once(wire: Wire) -> None:
 
 
 def test_roles_stay_when_a_policy_is_updated(wire: Wire) -> None:
-    """One that came with the system and one that was written, alike."""
+    """For both a default policy and a custom one."""
     value = {
         "displayName": "x",
         "description": "",

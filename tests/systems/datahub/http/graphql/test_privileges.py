@@ -1,4 +1,4 @@
-"""What callers are told of rights: their own, and others' where they may ask."""
+"""The permissions that callers may read: their own, and others' if permitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of aspects, read from inputs: what is given, what is left out, and defaults."""
+"""Aspect records from inputs: given and omitted members, and defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The executable schema is made once: by a server that is ready, or by requests before that."""
+"""The executable schema is built once: by a ready server, or by earlier requests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_server_that_is_ready_makes_it_where_there_is_a_realm_for_it(
         return made[-1]
 
     monkeypatch.setattr(schemas, "_schema", make)
-    monkeypatch.setattr(first_start, "prepare", lambda _: None)  # searches have a test of their own
+    monkeypatch.setattr(first_start, "prepare", lambda _: None)  # searches have their own test
     with open_store(f"sqlite:///{tmp_path}/empty.db") as store:
         first_start.FIRST_START.ready(DecisionService(store))
     assert not made

@@ -1,6 +1,6 @@
-"""The main screens of a frontend, against a served realm: what each asks for when it is opened.
+"""The main screens of a frontend, with a served realm: the requests of each when opened.
 
-From nothing: a user signs up by invitation, signs in with a password, and opens page by page.
+From an empty server: a user signs up by invitation, signs in, and opens page by page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ADMIN = "urn:li:corpuser:admin"
 
 
 class Frontend:
-    """A browser: its cookies, or a token beside them."""
+    """A browser: its cookies, or a token in addition."""
 
     def __init__(self, url: str) -> None:
         self._host = urlsplit(url).netloc
@@ -31,7 +31,7 @@ class Frontend:
     def post(
         self, path: str, body: Mapping[str, Any], token: str = ""
     ) -> tuple[int, dict[str, Any]]:
-        """One request; its status and its answer."""
+        """One request; returns its status and its response."""
         connection = http.client.HTTPConnection(self._host, timeout=60)
         headers = {"Content-Type": "application/json"}
         if token:
@@ -51,7 +51,7 @@ class Frontend:
         return reply.status, json.loads(said) if said else {}
 
     def ask(self, query: str, token: str = "", **variables: object) -> Any:
-        """The value of the one field that a document asks for."""
+        """The value of the one field of a document."""
         body = {"query": query, "variables": variables}
         status, answer = self.post("/api/v2/graphql", body, token)
         assert (status, answer.get("errors")) == (200, None), answer
@@ -61,7 +61,7 @@ class Frontend:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Frontend]:
-    """A frontend in which somebody signed up and signed in, who is an administrator."""
+    """A frontend with a signed-in user, who is an administrator."""
     folder = tmp_path_factory.mktemp("screens")
     with threaded(folder / "server", auth="token", admin="admin", root_token=ROOT) as served:
         one = Frontend(served.address)
@@ -78,7 +78,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Frontend]:
 
 @pytest.fixture
 def ana(page: Frontend) -> Frontend:
-    """Signed in, by the screen of the log-in."""
+    """Signed in, by the login screen."""
     if not page.cookies:
         credentials = {"username": "ana@corp.test", "password": PASSWORD}
         assert page.post("/logIn", {**credentials, "password": "wrong"})[0] == 400
@@ -122,7 +122,7 @@ def test_configuration(ana: Frontend) -> None:
     } }""")
     assert found["policiesConfig"]["enabled"]
     assert found["authConfig"] == {"tokenAuthEnabled": True}
-    # Nothing here runs what is kept of them.
+    # The stored definitions never run here.
     assert not found["managedIngestionConfig"]["enabled"]
     assert not found["testsConfig"]["enabled"]
 
@@ -294,7 +294,7 @@ def test_tags(ana: Frontend) -> None:
 
 
 def test_what_is_not_served_is_an_error_and_nothing_is_written(ana: Frontend) -> None:
-    """Mutations that the frontend knows and that have no meaning here are not in the schema."""
+    """The frontend's mutations without a meaning here are not in the schema."""
     for mutation in ("createDataHubFile", "rollbackIngestion", "linkAssetVersion"):
         status, answer = ana.post("/api/v2/graphql", {"query": f"mutation {{ {mutation} }}"})
         assert status == 200

@@ -1,4 +1,4 @@
-"""Search in GraphQL: what is found, counted and paged is what the caller may see."""
+"""Search in GraphQL: results, counts and pages contain only what the caller may see."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ORDERS, DAILY, WAGES = dataset("shop.orders"), dataset("shop.daily_orders"), dat
 
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
-    """A server with a few datasets; eve may view those of the domain shop, others nothing."""
+    """A server with a few datasets; eve may view those of the domain shop, others none."""
     return wire.built(_fill_realm)
 
 
@@ -79,7 +79,7 @@ def search_across(wire: Wire, query: str = "*", by: str = "datahub", **input: ob
 
 
 def found_urns(wire: Wire, query: str = "*", by: str = "datahub", **input: object) -> list[str]:
-    """The URNs of all results, whose number is told."""
+    """The URNs of all results; checks their total."""
     page = search_across(wire, query, by, **{"types": ["DATASET"], **input})
     urns = [one["entity"]["urn"] for one in page["searchResults"]]
     assert page["count"] == len(urns) <= page["total"]
@@ -159,10 +159,10 @@ def test_search_access_controls_ask_for_view_entity(hub: Wire) -> None:
     assert found_urns(hub, by="eve") == [DAILY, ORDERS]  # the page implies it
     assert found_urns(hub, by="ana") == []
     people = search_across(hub, by="ana", types=["CORP_USER"])
-    assert people["total"] == 4  # a type that stays open
+    assert people["total"] == 4  # an unrestricted type
     hub.configure(view=True)
     (hit,) = search_across(hub, by="cid", types=["DATASET"])["searchResults"]
-    assert hit["entity"]["type"] == "RESTRICTED"  # found, but its page stays shut
+    assert hit["entity"]["type"] == "RESTRICTED"  # found, but its page stays hidden
     assert "wages" not in json.dumps(hit)
 
 
@@ -397,7 +397,7 @@ def test_browsing_goes_down_by_containers(hub: Wire) -> None:
 
 
 def paths(hub: Wire) -> None:
-    """Orders and wages have paths of their own, daily orders lie in a container."""
+    """Orders and wages have their own paths, daily orders are in a container."""
     hub.put("container", LAKE, "containerProperties", {"name": "Lake"})
     for urn in (DAILY, WAGES):
         hub.put("dataset", urn, "container", {"container": LAKE})
@@ -462,7 +462,7 @@ def test_lists_that_are_no_searches_take_no_other_conditions(hub: Wire) -> None:
 
 
 def _searching() -> Iterator[tuple[str, Any]]:
-    """Every field with an input that has words to search for, and its resolver."""
+    """Every field with a search input, and its resolver."""
     for type in schema().type_map.values():
         for name, field in (getattr(type, "fields", None) or {}).items():
             argument = getattr(field, "args", {}).get("input")

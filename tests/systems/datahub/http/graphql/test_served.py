@@ -1,4 +1,4 @@
-"""GraphQL through the whole server: every path, every caller, tokens from first to last use."""
+"""GraphQL through the whole server: every path, every caller, tokens from creation to the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personal access tokens over GraphQL: made, used, listed, revoked; who may and who may not."""
+"""Personal access tokens over GraphQL: created, used, listed, revoked; permitted and denied."""
 
 from __future__ import annotations
 

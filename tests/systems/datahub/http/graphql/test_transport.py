@@ -1,4 +1,4 @@
-"""Bodies, answers and errors of GraphQL over HTTP."""
+"""Bodies, responses and errors of GraphQL over HTTP."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_who_may_ask_for_the_schema_is_a_setting(
         "query q { ...f } fragment f on Query { __schema { queryType { name } } }",
     ):
         assert ("errors" not in wire.ask(query, "eve")) is allowed
-    # What an object is, is no question about the schema.
+    # The type of an object is not a question about the schema.
     named = wire.ask("{ me { __typename corpUser { __typename urn } } }", "ana")
     assert "errors" not in named
 
@@ -171,12 +171,12 @@ def test_a_query_writes_nothing_but_that_it_was_refused(wire: Wire) -> None:
 
 
 def test_what_was_asked_of_a_former_state_goes_with_it_without_the_collector(wire: Wire) -> None:
-    """Else each search after a write keeps a state: execution and index are not in circles."""
+    """Otherwise each search after a write keeps a state: execution and index have no cycles."""
     query = """query found($input: SearchAcrossEntitiesInput!) {
       searchAcrossEntities(input: $input) { total searchResults { entity { urn } } }
     }"""
     tags = [EntityAdded(Entity("tag", f"urn:li:tag:{name}")) for name in ("one", "other")]
-    # The first state is kept for other tests.
+    # Other tests keep the first state.
     wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, tags[0]))
     former = weakref.ref(wire.service.state.realm(REALM).matrix)
     gc.disable()

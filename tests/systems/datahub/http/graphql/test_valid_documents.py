@@ -1,4 +1,4 @@
-"""A document that was found valid is read once, as long as there is room for it."""
+"""A validated document is parsed once, as long as the cache has room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data products, as the policies guide tells it: their own page, the assets' pages, both sides."""
+"""Data products as in the policies guide: their own page, the assets' pages, both sides."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_an_asset_that_leaves_another_product_is_asked_about_there(world: World)
 
 
 def test_by_ingestion_either_side_is_enough(world: World) -> None:
-    """The page is stricter: there only the side counts on which one is."""
+    """The page is stricter: there only its own side counts."""
     value = {"name": "p", "assets": [{"destinationUrn": ORDERS}]}
     body = {"proposal": proposal(PRODUCT, "dataProductProperties", value)}
 

@@ -1,4 +1,4 @@
-"""Domains: of entities, which decide at once, and the domains themselves."""
+"""Domains: those of entities, which affect decisions at once, and the domains themselves."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_whoever_may_only_after_the_edit_may_not_make_it(world: World) -> None:
 
 
 def test_an_entity_that_leaves_a_domain_leaves_what_is_kept_of_it(world: World) -> None:
-    """A data product would count as being in the old domain still."""
+    """Otherwise a data product would still count as being in the old domain."""
     associations = [{"domain": SHOP, "context": "c"}]
     world.wire.put((PRODUCT, "domains", {"domains": [SHOP], "domainAssociations": associations}))
     world.may("MANAGE_DATA_PRODUCTS", on=SHOP)

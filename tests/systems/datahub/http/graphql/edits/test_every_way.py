@@ -1,4 +1,4 @@
-"""T-33: what is forbidden on a page is forbidden by proposal and by OpenAPI, and the other way."""
+"""T-33: what is forbidden on a page is forbidden by proposal and by OpenAPI, and vice versa."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMN = {"resourceUrn": ORDERS, "subResourceType": "DATASET_FIELD", "subResourc
 
 
 class Change(NamedTuple):
-    """One change, as a mutation and as an aspect; `by` is what allows it in every way."""
+    """One change, as a mutation and as an aspect; `by` allows it in every way."""
 
     says: str
     field: str
@@ -94,7 +94,7 @@ CHANGES = [
 
 @pytest.fixture
 def limited(world: World) -> World:
-    """Ana may write what the changes write, but not give what they give."""
+    """Ana may write the aspects of the changes, but not grant what they grant."""
     policy = {
         "displayName": "limited",
         "type": "METADATA",
@@ -161,7 +161,7 @@ def test_what_is_allowed_is_written_the_same_in_every_way(
 
 
 def test_the_switches_of_the_other_ways_open_no_page(limited: World) -> None:
-    """REST authorization, and asking about tags one by one, are switched off for REST alone."""
+    """REST authorization, and checks of single tags, are switched off only for REST."""
     tag, *_ = CHANGES
     limited.configure(constraints=False)
     assert [way.__name__ for way in WAYS if way(limited, tag)] == ["by_proposal", "by_open_api"]

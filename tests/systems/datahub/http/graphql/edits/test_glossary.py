@@ -1,4 +1,4 @@
-"""The glossary: who may where, and what lies in what."""
+"""The glossary: permissions by place, and containment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags and terms: limits to single tags, columns, and what is not there."""
+"""Tags and terms: restrictions to single tags, columns, and missing entities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENTITY = {"resourceUrn": ORDERS}
 
 @pytest.fixture
 def limited(world: World) -> World:
-    """Ana may change the tag PII and no other, on entities and on columns."""
+    """Ana may change only the tag PII, on entities and on columns."""
     for number, privilege in enumerate(("EDIT_ENTITY_TAGS", "EDIT_DATASET_COL_TAGS")):
         policy = {
             "displayName": "limited",
@@ -107,7 +107,7 @@ def test_what_is_kept_with_a_tag_stays(world: World) -> None:
 
 
 def test_tags_are_found_in_either_spelling(world: World) -> None:
-    """Clients write the values of unions as they are, or under the names of their types."""
+    """Clients write the values of unions directly, or under the names of their types."""
     holder = {"com.linkedin.pegasus2avro.common.GlobalTags": {"tags": [{"tag": PII}]}}
     columns = [{"fieldPath": PRICE, "globalTags": holder}]
     world.wire.put(

@@ -1,4 +1,4 @@
-"""Logical parents: each side by itself, and whatever grants it."""
+"""Logical parents: each side alone, and everything that permits them."""
 
 from __future__ import annotations
 

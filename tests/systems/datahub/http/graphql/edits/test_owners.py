@@ -1,4 +1,4 @@
-"""Owners: their types, who they are, and what they may from then on."""
+"""Owners: their types, their identities, and their new permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries: every subject is asked about."""
+"""Queries: the permission on every subject is checked."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_query_is_changed_by_rights_on_the_subjects_that_it_has(world: World) 
     world.may(EDIT, on=ORDERS)
     assert world.bad(UPDATE, i={"properties": {"name": "n"}}) == FORBIDDEN
     assert world.bad(DELETE) == FORBIDDEN
-    # Leaving a subject takes the right on it too.
+    # Removing a subject requires the permission on it, too.
     assert world.bad(UPDATE, i=subjects_input(ORDERS)) == FORBIDDEN
 
 

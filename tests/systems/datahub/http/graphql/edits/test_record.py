@@ -1,4 +1,4 @@
-"""What is left behind by an edit: the trail, the answer, and nothing where nothing changes."""
+"""Traces of an edit: the trail, the response, and none if nothing changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each mutation: whom it lets, whom not, and what is read afterwards."""
+"""Each mutation: who may run it, who may not, and the aspects afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.systems.datahub.http.graphql.edits.world import FORBIDDEN, World
 
 
 def has(part: object, whole: object) -> bool:
-    """Whether a value holds another one: members of objects, and of lists in order."""
+    """Whether a value contains another one: members of objects, and of lists in order."""
     if isinstance(part, Mapping) and isinstance(whole, Mapping):
         return all(key in whole and has(value, whole[key]) for key, value in part.items())
     if isinstance(part, list) and isinstance(whole, list):
@@ -51,7 +51,7 @@ def test_who_may_edit_the_entity_may(world: World, row: Row) -> None:
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A shop in which nothing changes, for nobody may: each test has a user of its own."""
+    """A shop in which nothing changes, as nobody has permission: each test has its own user."""
     one = World(tmp_path_factory.mktemp("still"))
     yield one
     one.close()

@@ -1,4 +1,4 @@
-"""Descriptions, names, links, colors and deprecation: where each is kept, and what stays."""
+"""Descriptions, names, links, colors and deprecation: their storage, and what stays unchanged."""
 
 from __future__ import annotations
 

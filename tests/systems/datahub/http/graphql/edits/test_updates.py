@@ -1,4 +1,4 @@
-"""The older mutations: each part asks for itself, and replaces what it is about."""
+"""The older mutations: each part is authorized separately, and replaces its own aspect."""
 
 from __future__ import annotations
 

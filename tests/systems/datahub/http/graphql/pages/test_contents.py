@@ -1,4 +1,4 @@
-"""What is in a domain, a container and a data product, searched and filtered like any search."""
+"""The contents of a domain, a container and a data product, searched and filtered as usual."""
 
 from __future__ import annotations
 

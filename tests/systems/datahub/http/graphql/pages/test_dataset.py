@@ -1,4 +1,4 @@
-"""The page of a dataset says what was ingested, field by field, and what the facts say."""
+"""The page of a dataset shows the ingested values, field by field, and the facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of every type of entities says what was written of it, field by field."""
+"""The page of every entity type shows the written values, field by field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def put(wire: Wire, urn: str, written: dict[str, Json]) -> None:
 
 
 def agreed(found: Any, wanted: Any) -> Any:
-    """What is found, with no more members of objects than are wanted."""
+    """The found value, without members of objects that are not wanted."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         return {name: agreed(found[name], wanted[name]) for name in wanted if name in found}
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
@@ -40,7 +40,7 @@ def agreed(found: Any, wanted: Any) -> Any:
 def test_a_page_shows_what_was_written(wire: Wire, kind: Kind) -> None:
     put(wire, kind.urn, kind.aspects)
     found = wire.good(document(kind.document), urn=kind.urn, edges=NO_EDGES)
-    # Not every document selects every member of what another one selects whole.
+    # Not every document selects every member that another one selects.
     wanted = agreed(kind.shown, found)
     assert set(wanted) == set(kind.shown)
     assert agreed(found, wanted) == wanted
@@ -48,7 +48,7 @@ def test_a_page_shows_what_was_written(wire: Wire, kind: Kind) -> None:
 
 
 def test_every_field_of_every_page_has_a_resolver() -> None:
-    """An entity has members of its own that would be shown in place of a field's value."""
+    """Otherwise an entity's own member would be shown instead of a field's value."""
     for name in NAMES:
         type: Any = schema().type_map[name]
         assert [field for field, told in type.fields.items() if told.resolve is None] == []
@@ -92,7 +92,7 @@ ODD = [
 def test_what_is_written_oddly_is_shown_as_if_it_were_not_there(
     wire: Wire, name: str, urn: str, written: dict[str, Json]
 ) -> None:
-    """Nobody promises that a member is of the type that the schema gives it."""
+    """The type of a member may differ from the schema's."""
     wire.put(urn.split(":")[2], urn, "status", {"removed": False})
     for turn, wrong in enumerate(WRONG):
         variants = {
@@ -107,7 +107,7 @@ def test_what_is_written_oddly_is_shown_as_if_it_were_not_there(
 
 
 def write_unchecked(wire: Wire, urn: str, odd: dict[str, Json]) -> None:
-    """Writes the aspects as they are, but those that mean something and are refused."""
+    """Writes the aspects unchecked, except those with a meaning, which are refused."""
     entity = Entity(urn.split(":")[2], urn)
     told = [Write(entity, name, value) for name, value in odd.items() if name not in READERS]
     wire.service.write(SYSTEM, lambda transaction: aspects.write(transaction, REALM, told, urn))

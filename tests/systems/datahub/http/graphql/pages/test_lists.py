@@ -15,7 +15,7 @@ DOMAINS = {"all": None, "sales": "all", "shop": "sales", "other": None}
 
 
 def lists(wire: Wire, by: str = "datahub", **inputs: Any) -> dict[str, Any]:
-    """What the lists answer, without the words around it."""
+    """The results of the lists, without the surrounding fields."""
     roots = inputs.get("roots", {"start": 0, "count": 10})
     answer = wire.ask(
         LISTS,

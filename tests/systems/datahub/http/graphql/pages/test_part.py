@@ -1,4 +1,4 @@
-"""Members of parts are read by the type of the field, whatever is stored."""
+"""Members of parts are converted to the type of the field, for any stored value."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENTITY = Entity("dataset", "urn:li:dataset:one")
 
 
 def resolve(field: str, value: dict[str, Any], **settings: str) -> Any:
-    """What is shown of a record for a field whose `@member` has the settings."""
+    """The shown value of a record, for a field whose `@member` has the settings."""
     given = ", ".join(f'{name}: "{text}"' for name, text in settings.items())
     directive = f"@member({given})" if given else ""
     schema = build_schema(

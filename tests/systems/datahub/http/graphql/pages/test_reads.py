@@ -1,4 +1,4 @@
-"""A list costs as many reads and questions as one entity does, however many it shows."""
+"""A list needs as many reads and checks as one entity, however many it shows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ query many($urns: [String!]!) {{
 
 
 class Counted:
-    """How often the store was read, and the kernel asked about a single entity."""
+    """The number of store reads, and of the kernel's checks of single entities."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -161,7 +161,7 @@ def test_each_of_many_has_privileges_of_its_own(stocked: Wire) -> None:
     assert edits == [True, False, False, True, False, False]
     owners = [one["ownership"]["owners"][0]["owner"] for one in found]
     assert [one["properties"]["email"] for one in owners[:3]] == ["ana@x", "bob@x", "cid@x"]
-    # Everybody is granted to edit itself.
+    # All users may edit themselves.
     assert [one["privileges"]["canEditDescription"] for one in owners[:3]] == [True, False, False]
     assert found[5]["tags"]["tags"][0]["tag"]["properties"]["name"] == "urn:li:tag:t5"
     above = found[5]["domain"]["domain"]["parentDomains"]["domains"]
@@ -196,7 +196,7 @@ def test_a_page_says_what_the_facts_say_whoever_stated_them(wire: Wire) -> None:
 
 
 def test_a_page_after_a_change_in_the_same_document_is_the_new_one(wire: Wire) -> None:
-    """What was read before a write of the document is read again after it."""
+    """Values read before a write in the document are read again after it."""
     query = (
         "mutation m($u: String!) {"
         " one: updateUserStatus(urn: $u, status: SUSPENDED)"
@@ -209,7 +209,7 @@ def test_a_page_after_a_change_in_the_same_document_is_the_new_one(wire: Wire) -
 
 
 def test_lists_within_lists_end_where_too_many_entities_were_shown(wire: Wire) -> None:
-    """Siblings, their siblings, and again the siblings of these: a power for each level."""
+    """Siblings, their siblings, and the siblings of these: exponential in the levels."""
     urns = [urn(number) for number in range(12)]
     for one in urns:
         put(wire, one, {"siblings": {"siblings": [other for other in urns if other != one]}})

@@ -37,7 +37,7 @@ SHARED: Final = {
     "subTypes": ("subTypes", "typeNames"),
     "tags": ("globalTags", "tags { tag { urn } }"),
 }
-"""Fields, the aspect that each shows, and what is selected of it."""
+"""Fields, the aspect that each shows, and its selected members."""
 
 URNS: Final = {
     "chart": "urn:li:chart:(looker,c)",
@@ -61,11 +61,11 @@ URNS: Final = {
 """Entities of the types whose names have several parts."""
 
 _NONE: Final = {"restricted"}
-"""Stands for what is not shown."""
+"""Represents a hidden entity."""
 
 
 def can_have(model: Model, type: str, aspect: str) -> bool:
-    """Whether the model lets an entity of the type have what the aspect states."""
+    """Whether the model permits the aspect's facts for entities of the type."""
     relation = {"domains": "domain", "globalTags": "tag", "glossaryTerms": "term"}.get(aspect)
     if aspect not in READERS or relation is None:
         return True
@@ -82,7 +82,7 @@ def test_what_every_page_has_is_shown_on_this_one(wire: Wire, type: str) -> None
         name: selected
         for name, (aspect, selected) in SHARED.items()
         if name in told.fields and can_have(model, type, aspect)
-        # The state of an incident, and of a user, has the name of a status as well.
+        # The state of an incident, and of a user, has the same name as a status.
         if name != "status" or str(told.fields[name].type) == "Status"
     }
     put(wire, urn, {"status": {"removed": False}})

@@ -1,4 +1,4 @@
-"""With view authorization, a page shows nothing that the caller may not view: not even its name."""
+"""With view authorization, a page shows nothing hidden from the caller, not even its name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HIDDEN = (CUSTOMERS, MODEL, PII, REVENUE, SALES)
 
 
 def grant(wire: Wire, *urns: str, privileges: tuple[str, ...] = ("VIEW_ENTITY_PAGE",)) -> None:
-    """Eve may view the pages of these entities, and of nothing else."""
+    """Eve may view only the pages of these entities."""
     policy = {
         "displayName": "eve views",
         "description": "",
@@ -86,7 +86,7 @@ def test_what_the_page_names_is_left_out_unless_it_may_be_viewed(guarded: Wire) 
     assert schema["foreignKeys"] == [{**constraint, "sourceFields": [{"urn": column("buyer")}]}]
     edited = found["editableSchemaMetadata"]["editableSchemaFieldInfo"][0]
     assert edited["tags"] == {"tags": []}
-    # Aspects as they are stored are what the other APIs show to whoever may read the entity.
+    # Stored aspects are the ones that the other APIs show to readers of the entity.
     shown = {name: value for name, value in found.items() if name != "aspects"}
     assert not [urn for urn in HIDDEN if urn in json.dumps(shown)]
 
@@ -116,7 +116,7 @@ def test_no_page_names_what_may_not_be_viewed(wire: Wire, kind: Kind) -> None:
     put(wire, kind.urn, kind.aspects)
     wire.configure(view=True)
     wire.close()
-    # A query is read by whoever may view all that it is about, and a column with its dataset.
+    # A query is visible to users who may view all its subjects, and a column with its dataset.
     about = [ORDERS] if kind.document == "page_query" else []
     grant(wire, kind.urn, *about)
     page = wire.good(document(kind.document), "eve", urn=kind.urn, edges=NO_EDGES)
@@ -143,7 +143,7 @@ def test_people_platforms_and_ownership_types_are_open(guarded: Wire) -> None:
 
 
 def test_what_the_operator_restricts_is_left_out_like_anything_else(guarded: Wire) -> None:
-    """No field of a page is promised that view authorization may take away."""
+    """No field that view authorization may remove is declared non-null."""
     restricted = ("corpuser", "dataPlatform", "ownershipType", "structuredProperty", "role")
     guarded.configure(unrestricted_remove=restricted)
     grant(guarded, ORDERS)

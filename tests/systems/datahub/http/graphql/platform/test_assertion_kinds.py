@@ -1,4 +1,4 @@
-"""Assertions of every kind, as ingestion writes them: shown as they say, and null beyond that."""
+"""Assertions of every kind, as ingestion writes them: shown as written, otherwise null."""
 
 from __future__ import annotations
 

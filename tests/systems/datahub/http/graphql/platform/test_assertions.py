@@ -1,4 +1,4 @@
-"""Assertions, contracts and tests: claims about data, and what came of them."""
+"""Assertions, contracts and tests: claims about data, and their results."""
 
 from __future__ import annotations
 

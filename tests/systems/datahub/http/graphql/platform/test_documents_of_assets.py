@@ -1,4 +1,4 @@
-"""Documents: kept beside the assets, edited by who may edit them or manage all."""
+"""Documents: stored with the assets; editable by the asset's editors, or managers of all."""
 
 from __future__ import annotations
 

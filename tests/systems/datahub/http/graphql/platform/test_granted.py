@@ -1,4 +1,4 @@
-"""Each guarded field answers whoever has the privilege that it asks for, and nobody else."""
+"""Each guarded field responds to callers with the required privilege, and to nobody else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLATFORM = {
     "test.manage": ("MANAGE_TESTS",),
     "test.view": ("VIEW_TESTS", "MANAGE_TESTS"),
 }
-"""Operations that are asked without a resource, and the privileges that each is."""
+"""Operations without a resource, and the privileges that permit each."""
 
 ON_ASSETS = {
     "applications.edit": ("EDIT_ENTITY_APPLICATIONS_PRIVILEGE", "EDIT_ENTITY"),
@@ -58,7 +58,7 @@ ON_ASSETS = {
     "operations.edit": ("EDIT_ENTITY_OPERATIONS", "EDIT_ENTITY"),
     "properties.edit": ("EDIT_ENTITY_PROPERTIES", "EDIT_ENTITY"),
 }
-"""Operations that are asked about an asset, and the privileges on it that each is."""
+"""Operations on an asset, and the privileges on it that permit each."""
 
 BY_TYPE = {
     "createIngestionSource": "MANAGE_INGESTION",
@@ -70,7 +70,7 @@ BY_TYPE = {
     "updateDocumentContents": "MANAGE_DOCUMENTS",
     "deleteDocument": "MANAGE_DOCUMENTS",
 }
-"""Fields about a type of entities that a privilege of the platform covers as a whole."""
+"""Fields about an entity type that a platform privilege covers as a whole."""
 
 
 def _about(asked: Asked) -> str:
@@ -83,7 +83,7 @@ def _about(asked: Asked) -> str:
 
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One server for all: everybody in these tests is granted to once."""
+    """One server for all tests: each test grants to its own user."""
     with open_server(tmp_path_factory.mktemp("served")) as one:
         yield one
 
@@ -167,7 +167,7 @@ def test_every_operation_is_granted_somehow() -> None:
 
 
 def _outcome(wire: Wire, asked: Asked, by: str) -> tuple[int, str] | None:
-    """The code and type of the first error; None where there is none."""
+    """The code and type of the first error; None if there is none."""
     answer = wire.ask(asked.query, by, **asked.variables)
     errors = answer.get("errors")
     if not errors:

@@ -1,4 +1,4 @@
-"""Incidents: raised, changed, resolved, by who may edit them on every asset that they are about."""
+"""Incidents: raised, changed, resolved, with permission on every affected asset."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_recipe_is_tried_by_who_manages_ingestion(wire: Wire) -> None:
 
 
 def test_recipes_are_for_who_manages_ingestion_alone(wire: Wire) -> None:
-    """However a run is found: its arguments have the recipe."""
+    """For every way to find a run: its arguments contain the recipe."""
     wire.good(UPDATE, "ana", urn=NAMED, i=source())
     run = wire.good(RUN, "ana", i={"ingestionSourceUrn": NAMED})
     for member in ("input { task }", "result { status }"):

@@ -1,4 +1,4 @@
-"""Edges between assets: drawn and taken away by who may at both ends."""
+"""Edges between assets: added and removed with permission at both ends."""
 
 from __future__ import annotations
 

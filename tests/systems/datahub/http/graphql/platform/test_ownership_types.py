@@ -1,4 +1,4 @@
-"""Ownership types: made, changed, taken away."""
+"""Ownership types: created, changed, deleted."""
 
 from __future__ import annotations
 

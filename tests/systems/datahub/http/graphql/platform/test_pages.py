@@ -1,4 +1,4 @@
-"""Templates and modules of pages: one's own and everybody's; and the settings of assets."""
+"""Page templates and modules: private and shared ones; and the settings of assets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structured properties and business attributes: what there is, and what has them."""
+"""Structured properties and business attributes: their definitions, and their values."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_column_has_a_right_of_its_own_that_is_asked_of_its_dataset(wire: Wire
 
 
 def test_values_decide_from_then_on(wire: Wire) -> None:
-    """A policy on values of a property sees what a mutation put there."""
+    """A policy on a property's values applies to values set by a mutation."""
     wire.good(CREATE, "ana", i=property_input())
     wire.good(PUT, "bob", i=put(HIVE, "30d"))
     criterion: dict[str, Any] = {"field": "STRUCTURED_PROPERTY", "condition": "EQUALS"}

@@ -1,4 +1,4 @@
-"""Secrets and connections: kept sealed, named, and given to nobody."""
+"""Secrets and connections: stored sealed, named, and revealed to nobody."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _managers(wire: Wire) -> None:
 
 
 def open_secret(wire: Wire, type: str, urn: str, key: str) -> str | None:
-    """What is sealed, as only this server can open it."""
+    """The sealed value, opened with this server's key."""
     with wire.service.reading() as reading:
         sealed = reading.secrets(REALM, Entity(type, urn)).get(key)
     assert wire.services.sealing is not None
@@ -45,7 +45,7 @@ def open_secret(wire: Wire, type: str, urn: str, key: str) -> str | None:
 
 
 def everything(wire: Wire) -> str:
-    """All that the store keeps of facts, documents, changes and acts."""
+    """Everything in the store: facts, documents, changes and events."""
     with wire.service.reading() as reading:
         feed = [row for row in reading.feed(0) if row.kind != "secret"]
         rows = [row.body for row in reading.audit()]

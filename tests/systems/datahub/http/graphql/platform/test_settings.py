@@ -52,7 +52,7 @@ def test_settings_are_parts_of_one_aspect_each_with_its_own_right(wire: Wire) ->
 
 
 def test_the_secret_of_single_sign_on_is_not_kept(wire: Wire) -> None:
-    """Whoever reads the page of the settings reads them all."""
+    """A reader of the settings page reads all of them."""
     oidc = {"clientId": "x", "clientSecret": "open sesame"}
     for told in (oidc, {"com.linkedin.settings.global.OidcSettings": oidc}):
         value = {"sso": {"baseUrl": "https://x.test", "oidcSettings": told}, "more": [oidc]}

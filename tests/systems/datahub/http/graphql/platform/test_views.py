@@ -1,4 +1,4 @@
-"""Views: one's own, and everybody's."""
+"""Views: private and shared ones."""
 
 from __future__ import annotations
 

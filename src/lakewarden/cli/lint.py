@@ -278,7 +278,7 @@ def _explain(rule: Rule, format: Form) -> int:
         _check_form(format)
         show_json(_rule(rule))
         return YES
-    parts = [("", rule.why), ("What to do: ", rule.mend), ("Not found: ", rule.misses)]
+    parts = [("", rule.why), ("What to do: ", rule.mend), ("Limits: ", rule.misses)]
     show(f"{rule.id} ({rule.severity.label})", rule.title)
     for head, text in parts:
         if text:

@@ -113,15 +113,15 @@ def index() -> str:
     blocks = [
         "# The policy advisor",
         MARK,
-        "`lakewarden lint` finds odd, useless or dangerous policy of a realm. It changes"
-        " nothing. Each rule has a page with an example in which it finds something, and one in"
-        " which it finds nothing.",
+        "`lakewarden lint` reports policies of a realm that are dangerous, ineffective or"
+        " inconsistent. It changes nothing. The page of each rule has an example with findings and"
+        " one without.",
         "```\nlakewarden lint --from realm\nlakewarden lint --realm datahub"
         " --server https://lakewarden.example --format sarif\nlakewarden lint --explain"
         " not-equals-only\n```",
-        "An `error` is broken, a `warning` wants a change, a `note` is worth knowing. The exit"
-        " code is 1 when something at `warning` or above is shown. A rule would rather miss"
-        " something than find what is not there; what it misses, its page says.",
+        "Severity: an `error` is broken, a `warning` needs a change, a `note` is worth knowing."
+        " The exit code is 1 if a finding of severity `warning` or above is shown. Rules prefer"
+        " missed findings to false ones; the page of each rule states its limits.",
         "## Rules",
         "| Rule | Severity | Systems | Finds |\n|---|---|---|---|\n" + "\n".join(rows),
         "## What the DataHub guide advises",
@@ -150,13 +150,13 @@ def page(rule: Rule) -> str:
         rule.mend,
     ]
     if rule.misses:
-        blocks += ["## What it does not find", rule.misses]
-    blocks += ["## An example in which it finds something", _example(rule, "violating")]
+        blocks += ["## Limits", rule.misses]
+    blocks += ["## Example with findings", _example(rule, "violating")]
     seen = zip(found(rule.id, "violating"), fixes(rule.id), strict=True)
     blocks += [
         f"> {one.severity}: {one.place}\\\n> {one.says}\\\n> fix: {fix}" for one, fix in seen
     ]
-    blocks += ["## An example in which it finds nothing", _example(rule, "clean")]
+    blocks += ["## Example without findings", _example(rule, "clean")]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -50,7 +50,7 @@ def every_model(_: Model) -> bool:
 class Rule:
     """One rule. `id` names its function, its page and its test.
 
-    `why` states the consequences, `mend` the general fix, `misses` what the rule does not find.
+    `why` states the consequences, `mend` the general fix, `misses` the limits of the rule.
     `applies` says to which models the rule applies. `is_mended_by_removal`: removing the statement
     that is found loses nothing of its purpose.
     """

@@ -61,7 +61,7 @@ def fingerprint(parts: Iterable[str]) -> str:
 
 
 def _rule(rule: Rule) -> Json:
-    text = f"{rule.why} {rule.mend}" + (f" Not found: {rule.misses}" if rule.misses else "")
+    text = f"{rule.why} {rule.mend}" + (f" Limits: {rule.misses}" if rule.misses else "")
     return {
         "id": rule.id,
         "shortDescription": {"text": _sentence(rule.title)},

@@ -19,13 +19,14 @@ MAX_ADMINS = 10
 
 
 @rule(
-    title="A grant on everything: on a top-level container, or a pattern of wildcards only",
+    title="Grant on a top-level container, or by a pattern of wildcards only",
     severity=Severity.WARNING,
-    why="It was meant for what there was, and covers what comes: every new catalog or namespace,"
-    " salaries and passwords included, is open to the same from its first moment.",
-    mend="Grant on the containers that are meant.",
+    why="The grant also covers everything created later. A new catalog or namespace is accessible"
+    " from the moment it exists, even if it contains salaries or passwords.",
+    mend="Grant on the specific containers instead.",
     source="CDAP authorization reference 5.1.2: wildcards; Gravitino 1.1.0: privilege inheritance",
-    misses="Several grants that cover it all together; criteria that leave hardly anything out.",
+    misses="Does not report several narrower grants that together cover everything, or criteria"
+    " that exclude almost nothing.",
 )
 def broad_grant(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -64,13 +65,13 @@ def _deep(context: LintContext, statement: Statement, type: str) -> frozenset[st
 
 
 @rule(
-    title="A privilege to change something that all users have",
+    title="Write privilege granted to all users",
     severity=Severity.WARNING,
-    why="All users, all groups and all members of a metalake are everybody who logs in: trainees,"
-    " contractors, whoever registers next.",
-    mend="Give it to groups.",
+    why="All users, all groups and all members of a metalake include everyone who can log in:"
+    " trainees, contractors and accounts registered later.",
+    mend="Grant the privilege to specific groups.",
     source="DataHub documentation, Policies Guide: default policies can and should be altered",
-    misses="Groups that everybody is in. Statements with a constraint.",
+    misses="Does not report groups that contain every user, or statements with a constraint.",
 )
 def everyone_may_write(context: LintContext) -> Iterator[Violation]:
     changing = context.meaning.changing
@@ -96,11 +97,11 @@ def _has_self(model: Model) -> bool:
 
 
 @rule(
-    title="What every user may do on their own user entity",
+    title="Built-in privilege of every user to change their own user entity",
     severity=Severity.NOTE,
-    why="A built-in policy named View Self holds more than viewing. Reviews that read the stored"
-    " policies do not show it.",
-    mend="Nothing; it cannot be changed.",
+    why="The built-in View Self policy grants more than view access. A review of the stored"
+    " policies does not show it.",
+    mend="Consider it in access reviews; the policy cannot be changed.",
     source="DataHub, PoliciesConfig.getDefaultPolicies",
     applies=_has_self,
 )
@@ -120,13 +121,14 @@ def _ships_roles(model: Model) -> bool:
 
 
 @rule(
-    title=f"A role that administers, held by more than {MAX_ADMINS} users",
+    title=f"Administrative role held by more than {MAX_ADMINS} users",
     severity=Severity.NOTE,
-    why="Whoever holds Admin sees and changes everything, whatever the policies say.",
-    mend="Reserve it for platform operators; a policy can give the others what they need.",
+    why="Holders of the Admin role can view and change everything, regardless of policies.",
+    mend="Assign the role to platform operators only, and grant other users what they need with a"
+    " policy.",
     source="DataHub documentation, Policies Guide: roles and VBAC, reserve the Admin role",
     applies=_ships_roles,
-    misses="Whoever was given the same by a policy; see `may-grant`.",
+    misses="Does not report users who have the same privileges from a policy; see `may-grant`.",
 )
 def many_admins(context: LintContext) -> Iterator[Violation]:
     for id in sorted(context.memberships.members):
@@ -152,13 +154,14 @@ def _grants(model: Model) -> bool:
 
 
 @rule(
-    title="A privilege whose holders can grant themselves everything",
+    title="Privilege whose holders can grant themselves any privilege",
     severity=Severity.WARNING,
-    why="Whoever hands out roles or writes policies is, in effect, an administrator of it all.",
-    mend="Leave it to the few who administer, and review them as such.",
+    why="Anyone who can assign roles or write policies is effectively an administrator of the"
+    " whole system.",
+    mend="Restrict the privilege to administrators, and review its holders as administrators.",
     source="DataHub Policies Guide: Manage Policies; Gravitino 1.1.0: MANAGE_GRANTS",
     applies=_grants,
-    misses="Statements and roles that the system ships; who holds those is not looked at.",
+    misses="Does not check who holds the statements and roles that the system ships.",
 )
 def may_grant(context: LintContext) -> Iterator[Violation]:
     granting = context.meaning.granting

@@ -42,16 +42,18 @@ URNS = 20
 
 
 @rule(
-    title="A policy whose holders may change what it selects by",
+    title="Policy whose holders can change a field that it selects by",
     severity=Severity.WARNING,
-    why="Whoever may write the tag, domain or container of something decides whether the policy"
-    " covers it: with a wide right to change domains and a policy by domain, its holders give"
-    " themselves what the policy gives on anything; with one that is limited to the domain,"
-    " they take things out of it, and under `domain_write = original` into it too.",
-    mend="Select by what others look after, by owners or by names, or split the privileges.",
+    why="Anyone who can change the tag, domain or container of an entity controls whether the"
+    " policy covers it. With an unrestricted right to change domains, the holders of a policy by"
+    " domain can extend it to any entity. If that right is limited to the domain, they can move"
+    " entities out of it and, with `domain_write = original`, into it as well.",
+    mend="Select by a field that other users maintain, by owner or by name, or grant the privilege"
+    " to change the field to other principals.",
     source="DataHub, DomainWriteAuthorizationUtils; Policies Guide, Domain-Based Policy Targeting",
     applies=chooses,
-    misses="Grants to other groups of the same people, grants to owners, and limited tags.",
+    misses="Does not report grants to other groups with the same members, grants to owners, or"
+    " grants with a constraint on the tags.",
 )
 def editable_criterion(context: LintContext) -> Iterator[Violation]:
     for statement in context.policies:
@@ -98,10 +100,11 @@ def editing_of_columns(context: LintContext, field: str) -> Iterator[Grant]:
 
 
 @rule(
-    title="A criterion without values",
+    title="Criterion without values",
     severity=Severity.WARNING,
-    why="EQUALS nothing never holds, so the policy is dead; NOT_EQUALS nothing always does.",
-    mend="Give it values.",
+    why="EQUALS without values never matches, so the policy has no effect. NOT_EQUALS without"
+    " values always matches.",
+    mend="Add values to the criterion, or remove it.",
     source="DataHub, PolicyEngine: conditions over empty sets",
     applies=chooses,
 )
@@ -120,13 +123,13 @@ def empty_criterion(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A metadata policy without resources",
+    title="Metadata policy without a resource filter",
     severity=Severity.WARNING,
-    why="An absent list of resources is not an empty one: it matches everything.",
-    mend="Say which resources are meant; broad policies at least by type.",
+    why="A missing list of resources is not the same as an empty one: it matches every entity.",
+    mend="Specify the resources. Restrict broad policies at least by type.",
     source="DataHub, DataHubResourceFilter: absent matches everything; Policies Guide, pattern A",
     applies=chooses,
-    misses="Policies for owners, who are limited to what they own.",
+    misses="Does not report policies for owners, which cover only the entities that these own.",
 )
 def no_resources(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -144,11 +147,12 @@ def no_resources(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A policy whose only filter is NOT_EQUALS",
+    title="Policy whose only filter is NOT_EQUALS",
     severity=Severity.WARNING,
-    why="It covers whatever carries no tag and lies in no domain, and in the original even what a"
-    " failed look-up left empty: forgetting a tag opens.",
-    mend="Choose with EQUALS, and let NOT_EQUALS only take something away from that.",
+    why="The policy covers every entity without a tag or a domain. In DataHub itself, it also"
+    " covers entities for which a failed lookup returned no values. Forgetting to set a tag"
+    " therefore grants access.",
+    mend="Select with EQUALS, and use NOT_EQUALS only to narrow that selection.",
     source="DataHub, PolicyMatchCriterion; DataHub Policies Guide, experimental constraints",
     applies=chooses,
 )
@@ -175,10 +179,11 @@ def _entities_of(context: LintContext, id: str) -> frozenset[int]:
 
 
 @rule(
-    title=f"{ALIKE} or more policies that differ only in their URNs, or one with {URNS} URNs",
+    title=f"{ALIKE} or more policies that differ only in their URNs, or one policy with {URNS} or"
+    " more URNs",
     severity=Severity.WARNING,
-    why="Each new table needs a new policy, and each dropped one leaves a policy behind.",
-    mend="Tag the assets, and choose by the tag.",
+    why="Each new table requires a new policy, and each dropped table leaves an obsolete one.",
+    mend="Tag the assets, and select by the tag.",
     source="DataHub documentation, Policies Guide: anti-patterns, URN-specific policies",
     applies=chooses,
 )

@@ -21,13 +21,14 @@ from lakewarden.kernel.statement import Effect
 
 
 @rule(
-    title="An ALLOW that a DENY always overrides",
+    title="ALLOW that a DENY always overrides",
     severity=Severity.WARNING,
-    why="A DENY takes precedence at any level. The ALLOW seems to grant access, but has no effect.",
-    mend="Delete one of the two.",
+    why="A DENY takes precedence at any level. The ALLOW appears to grant access, but has no"
+    " effect.",
+    mend="Delete either the ALLOW or the DENY.",
     source="Apache Gravitino 1.1.0, access control page: deny takes precedence",
     applies=denies,
-    misses="DENYs that reach only some of those whom the ALLOW is for.",
+    misses="Does not report an ALLOW if the DENY applies only to some of its principals.",
 )
 def beaten_allow(context: LintContext) -> Iterator[Violation]:
     beaten: dict[str, set[str]] = {}
@@ -51,14 +52,15 @@ def beaten_allow(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A DENY without effect, because another privilege allows the same",
+    title="DENY without effect because another privilege permits the same operation",
     severity=Severity.WARNING,
-    why="Operations that take either of two privileges are closed only when both are denied:"
-    " MODIFY_TABLE reads a table, too, and a DENY of SELECT_TABLE leaves it as it is.",
-    mend="Deny the other privilege, too, or revoke its ALLOW.",
+    why="An operation that accepts either of two privileges is denied only if both are denied. For"
+    " example, MODIFY_TABLE also permits reading a table, so a DENY of SELECT_TABLE alone does not"
+    " prevent it.",
+    mend="Deny the other privilege too, or revoke its ALLOW.",
     source="Apache Gravitino 1.1.0, access control page: required conditions for loading a table",
     applies=denies,
-    misses="The other privilege when it comes from a further role of the one who is denied.",
+    misses="Does not find the other privilege if a denied user has it through another role.",
 )
 def bypassed_deny(context: LintContext) -> Iterator[Violation]:
     for statement, (privilege, grant) in context.bears(Effect.DENY):
@@ -83,11 +85,11 @@ def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) ->
 
 
 @rule(
-    title="A DENY that prevents owners from using what they own",
+    title="DENY that prevents owners from using what they own",
     severity=Severity.WARNING,
-    why="Ownership of a table does not override a DENY on its schema: owners need the USE"
-    " privileges of the containers like all others, and a DENY overrides every ALLOW.",
-    mend="Take the owner out of whatever is denied, or change the owner.",
+    why="Ownership of a table does not override a DENY on its schema. Owners need the USE"
+    " privileges on the containers like any other user, and a DENY overrides every ALLOW.",
+    mend="Exclude the owner from the DENY, or change the owner.",
     source="Apache Gravitino 1.1.0, access control page: required conditions of the owner",
     applies=denies,
 )
@@ -113,14 +115,14 @@ def denied_owner(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A DENY that changes nobody's access",
+    title="DENY that changes no user's access",
     severity=Severity.WARNING,
-    why="What is not allowed is already denied. The DENY makes readers believe that the others"
-    " could get in, and it will surprise whoever grants the privilege later.",
-    mend="Delete it. Where it is a guard rail, put it on a role that everybody concerned holds.",
+    why="Access that is not allowed is denied by default. The DENY gives a false impression of who"
+    " would otherwise have access, and unexpectedly blocks a later grant of the privilege.",
+    mend="Delete it. If it is a guard rail, apply it to a role that all affected users hold.",
     source="Apache Gravitino 1.1.0, access control page: privileges are denied by default",
     applies=denies,
-    misses="A DENY of which one privilege works and another does not.",
+    misses="Does not report a DENY of several privileges if it has an effect for one of them.",
     is_mended_by_removal=True,
 )
 def idle_deny(context: LintContext) -> Iterator[Violation]:

@@ -24,11 +24,11 @@ from lakewarden.kernel.statement import Anything, Effect, Matching, On, Statemen
 
 
 @rule(
-    title="A statement without principals or without privileges",
+    title="Statement without principals or without privileges",
     severity=Severity.WARNING,
-    why="It is stored, it is shown, and it does nothing. In DataHub an empty list of ownership"
-    " types is the usual way there: it does not mean owners of every type, but of none.",
-    mend="Name whom it is for and what it allows, or delete it.",
+    why="The statement is stored and displayed, but has no effect. The usual cause in DataHub is"
+    " an empty list of ownership types, which matches no owner rather than every owner.",
+    mend="Add principals and privileges, or delete the statement.",
     source="DataHub, PolicyEngine (resourceOwnersTypes); Policies Guide, Actors",
     is_mended_by_removal=True,
 )
@@ -46,9 +46,9 @@ def empty_statement(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="An expired statement that is still stored",
+    title="Expired statement that is still stored",
     severity=Severity.WARNING,
-    why="It has no effect now. If its date is changed, or a clock is wrong, it takes effect again.",
+    why="It has no effect now, but takes effect again if its date is changed or a clock is wrong.",
     mend="Delete it.",
     source="lakewarden: validity windows",
     is_mended_by_removal=True,
@@ -80,12 +80,13 @@ def _date(moment: float) -> str:
 
 
 @rule(
-    title="A privilege that no operation requires on the granted type",
+    title="Privilege that no operation requires on the granted type",
     severity=Severity.NOTE,
-    why="It can be granted there, and opens nothing but, in CDAP, the sight of the entity.",
-    mend="Grant it on what it is for.",
+    why="The grant is accepted but permits no operation. In CDAP, its only effect is to make the"
+    " entity visible.",
+    mend="Grant the privilege on a type to which it applies.",
     source="the operations of the model",
-    misses="Privileges that are asked for only by their bare names.",
+    misses="Does not report privileges that are checked only by name, not through an operation.",
 )
 def idle_privilege(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -124,12 +125,14 @@ def _reaches(context: LintContext, privilege: str) -> bool:
 
 
 @rule(
-    title="An inactive or unfinished statement that is still stored",
+    title="Inactive or unfinished statement that is still stored",
     severity=Severity.WARNING,
-    why="One click or one bulk update brings it back, long after anybody knew what it did.",
-    mend="Delete it; an export keeps it for whoever wants it back.",
+    why="A single click or a bulk update reactivates it, possibly long after its purpose has been"
+    " forgotten.",
+    mend="Delete it. If it may be needed again, keep an export.",
     source="DataHub documentation, Policies Guide: troubleshooting; states INACTIVE and DRAFT",
-    misses="Statements that the system ships: switching those off is how they are replaced.",
+    misses="Does not report statements that the system ships: deactivating them is how they are"
+    " replaced.",
     is_mended_by_removal=True,
 )
 def inactive_leftover(context: LintContext) -> Iterator[Violation]:
@@ -154,14 +157,15 @@ def inherits_nothing(model: Model) -> bool:
 
 
 @rule(
-    title="A grant on a container without access to its content",
+    title="Grant on a container without access to its contents",
     severity=Severity.WARNING,
-    why="In CDAP nothing is inherited: ADMIN on a namespace is ADMIN on the namespace, and on no"
-    " dataset or program in it.",
-    mend="Grant what is inside by pattern, or do not expect it.",
+    why="CDAP privileges are not inherited. ADMIN on a namespace applies to the namespace only,"
+    " not to its datasets and programs.",
+    mend="Grant on the contents with a pattern, if access to them is intended.",
     source="CDAP authorization reference 5.1.2: privileges on a parent are not inherited",
     applies=inherits_nothing,
-    misses="Holders who have something, but not all that was meant, inside.",
+    misses="Does not report holders who have some of the intended access to the contents, but not"
+    " all.",
 )
 def not_inherited(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -196,15 +200,15 @@ def inherits(model: Model) -> bool:
 
 
 @rule(
-    title="A privilege without effect, because the USE privileges above it are missing",
+    title="Privilege without effect because the USE privileges on the containers are missing",
     severity=Severity.WARNING,
-    why="SELECT_TABLE opens a table only to whom USE_CATALOG and USE_SCHEMA open the way to it."
-    " Without them the grant is shown in every list, and nothing can be read through it.",
-    mend="Grant what the way there needs, or delete the grant.",
+    why="SELECT_TABLE has an effect only with USE_CATALOG and USE_SCHEMA on the containers of the"
+    " table. Without them, the grant appears in every list but permits no reads.",
+    mend="Grant the missing USE privileges, or delete the grant.",
     source="Apache Gravitino 1.1.0, access control page: required conditions",
     applies=inherits,
-    misses="Users who have one part of the way each: what all holders have is taken together."
-    " DENYs on the way are not looked at.",
+    misses="Combines the privileges of all holders, so it does not report users who each hold only"
+    " some of the required ones. Does not check for DENYs on the containers.",
 )
 def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
     for statement, bearing in context.bears(Effect.ALLOW):
@@ -263,16 +267,16 @@ def _reached(context: LintContext, privilege: str, principal: int, ids: BitMap) 
 
 
 @rule(
-    title="A statement whose pattern or criteria match no stored entity",
+    title="Statement whose pattern or criteria match no stored entity",
     severity=Severity.WARNING,
-    why="Either it was meant for something else, or for what is gone. Whatever comes to match it"
-    " one day is open from its first moment, and nobody will remember why. In CDAP it shows"
-    " the containers that it names already now.",
-    mend="Correct what it chooses by, or delete it.",
+    why="The pattern or criteria are wrong, or the intended entities no longer exist. An entity"
+    " created later that matches is accessible immediately, when the reason for the grant may be"
+    " forgotten. In CDAP, the containers that the pattern names are visible already.",
+    mend="Correct the pattern or criteria, or delete the statement.",
     source="CDAP authorization reference 5.1.2, wildcards; DataHub Policies Guide, Resources",
-    misses="Policies by type alone. Statements that name something that is not stored:"
-    " `dangling-entity` finds those. One that grants in advance, before anything is created,"
-    " is found and may be wanted.",
+    misses="Does not report policies that select only by type. Leaves statements that name an"
+    " entity that is not stored to `dangling-entity`. Also reports intentional grants on entities"
+    " that do not exist yet.",
     is_mended_by_removal=True,
 )
 def vacuous_scope(context: LintContext) -> Iterator[Violation]:

@@ -37,14 +37,14 @@ def limits(model: Model) -> bool:
 
 
 @rule(
-    title="A filter or a mask on nothing",
+    title="Row filter or column mask that applies to no stored table or column",
     severity=Severity.WARNING,
-    why="It lies on no stored table or column, so nothing is hidden: the table or the"
-    " column was dropped, the tag was removed, or a name is misspelled.",
-    mend="Correct what it lies on, or delete it.",
+    why="Nothing is hidden: the table or column was dropped, the tag was removed, or a name is"
+    " misspelled.",
+    mend="Correct the scope, or delete the statement.",
     source="lakewarden: row filters and column masks",
     applies=limits,
-    misses="Masks on columns that are not stored one by one: the table counts.",
+    misses="Does not report a mask on a stored table whose columns are not stored individually.",
 )
 def idle_obligation(context: LintContext) -> Iterator[Violation]:
     for grant in in_force(context):
@@ -59,14 +59,14 @@ def idle_obligation(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A filter or a mask from which everybody is excepted",
+    title="Row filter or column mask whose exceptions cover everyone",
     severity=Severity.WARNING,
-    why="An exception as wide as the statement undoes it: everybody whom it is for sees all rows"
-    " and values.",
-    mend="Except a narrower group, or delete the statement.",
+    why="An exception as wide as the statement cancels it: all its principals see all rows and"
+    " values.",
+    mend="Narrow the exception, or delete the statement.",
     source="lakewarden: row filters and column masks",
     applies=limits,
-    misses="Exceptions of owners, and users who are not stored.",
+    misses="Does not check exceptions for owners, or users who are not stored.",
 )
 def undone_obligation(context: LintContext) -> Iterator[Violation]:
     for grant in in_force(context):
@@ -83,15 +83,17 @@ def undone_obligation(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A filter or a mask that cannot be evaluated",
+    title="Row filter or column mask that cannot be evaluated",
     severity=Severity.ERROR,
-    why="It reads a column that a table does not have, compares with a lookup table that is gone or"
-    " has other columns, says what an engine of the realm cannot, or cannot be read any more. The"
-    " engine then refuses to read the table, or shows no row and no value, to those whom it binds.",
+    why="The expression reads a column that a table does not have, uses a lookup table that is"
+    " missing or has other columns, requires a feature that an engine of the realm lacks, or can"
+    " no longer be parsed. For the users whom it binds, the engine then refuses to read the table,"
+    " or returns no rows and no values.",
     mend="Correct the expression, or restore the column or the lookup table.",
     source="lakewarden: row filters and column masks",
     applies=limits,
-    misses="Tables whose columns are not stored, or whose columns have names of their own form.",
+    misses="Does not check tables whose columns are not stored, or columns whose names cannot be"
+    " stored.",
 )
 def broken_obligation(context: LintContext) -> Iterator[Violation]:
     for grant in in_force(context):
@@ -119,14 +121,14 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A filter or a mask that those it binds may take off",
+    title="Row filter or column mask that the users whom it binds can remove",
     severity=Severity.WARNING,
-    why="It lies on what carries a tag or the like, and somebody whom it binds may change that:"
-    " without the tag they see everything.",
-    mend="Choose by what they cannot change, or revoke the change.",
+    why="The statement selects by a tag or another field that a user whom it binds can change."
+    " Once the tag is removed, that user sees all data.",
+    mend="Select by a field that these users cannot change, or revoke the privilege to change it.",
     source="lakewarden: row filters and column masks; DataHub, Policies Guide",
     applies=limits,
-    misses="Owners, and rights that are limited to some of the entities.",
+    misses="Does not report owners, or privileges with a constraint.",
 )
 def removable_obligation(context: LintContext) -> Iterator[Violation]:
     for grant in in_force(context):

@@ -20,12 +20,13 @@ _USUALLY_OWNED = 0.75
 @rule(
     title="Assets that no policy by owner, domain, container, tag or term matches",
     severity=Severity.WARNING,
-    why="Policies that choose leave them out, and policies with NOT_EQUALS or with no criteria"
-    " take them in: whoever excludes the domain of people's data includes its stray copy.",
-    mend="Assign ownership and domains at ingestion.",
+    why="Policies that select by these fields omit the asset. Policies with NOT_EQUALS or without"
+    " criteria include it: excluding the domain of personal data does not exclude a stray copy"
+    " outside the domain.",
+    mend="Assign owners and domains at ingestion.",
     source="DataHub documentation, Policies Guide: ownership-based access",
     applies=chooses,
-    misses="Types of which most entities are like that.",
+    misses="Does not report types for which this applies to most entities.",
 )
 def homeless_entity(context: LintContext) -> Iterator[Violation]:
     tree = context.tree
@@ -47,11 +48,11 @@ def homeless_entity(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A policy for owners of an ownership type that nobody has",
+    title="Policy for owners of an ownership type that no owner has",
     severity=Severity.WARNING,
-    why="Owners are compared by the URN of their ownership type. An owner without such a URN, as"
-    " older exports have them, is matched only by policies for owners of any type.",
-    mend="Name the types that are in use, or none.",
+    why="Owners are matched by the URN of their ownership type. An owner without such a URN, as in"
+    " older exports, is matched only by policies for owners of any type.",
+    mend="Specify ownership types that are in use, or omit them to match owners of any type.",
     source="DataHub, PolicyEngine: resourceOwnersTypes (PR #7499)",
     applies=chooses,
 )
@@ -78,14 +79,15 @@ def owns(model: Model) -> bool:
 
 
 @rule(
-    title="A container without an owner, where its siblings have one",
+    title="Container without an owner among siblings with owners",
     severity=Severity.WARNING,
-    why="Nobody looks after it: copies that were to be gone tomorrow stay there for years, and"
-    " nobody is asked before somebody is granted access.",
-    mend="Give it an owner, or drop it.",
+    why="No one is responsible for it. Temporary copies remain for years, and access is granted"
+    " without the consent of an owner.",
+    mend="Assign an owner, or drop the container.",
     source="Gravitino 1.1.0, access control page: ownership; DataHub Policies Guide: ownership",
     applies=owns,
-    misses="Single tables; containers of a kind that is owned nowhere beside them.",
+    misses="Does not report individual tables, or containers whose siblings of the same type have"
+    " no owners.",
 )
 def unowned_container(context: LintContext) -> Iterator[Violation]:
     tree = context.tree
@@ -117,7 +119,7 @@ def unowned_container(context: LintContext) -> Iterator[Violation]:
 @rule(
     title="Containers without owners, where policies grant read access to owners",
     severity=Severity.NOTE,
-    why="Teams see their tables, and not the schemas that these are in.",
+    why="Teams can see their tables, but not the schemas that contain them.",
     mend="Assign owners to schemas in the UI, or extend the ingestion.",
     source="DataHub documentation, Policies Guide: schema ownership",
     applies=shows,

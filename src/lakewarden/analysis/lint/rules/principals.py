@@ -22,9 +22,9 @@ MAX_GROUPS_OF_STATEMENT = 5
 
 
 @rule(
-    title=f"A group in more than {MAX_STATEMENTS_OF_GROUP} statements",
+    title=f"Group in more than {MAX_STATEMENTS_OF_GROUP} statements",
     severity=Severity.NOTE,
-    why="Nobody can say any more what being in it means.",
+    why="It is no longer clear which access membership in the group provides.",
     mend="Consolidate the statements, or split the group.",
     source="DataHub documentation, Policies Guide: groups listed in many policies",
 )
@@ -42,10 +42,11 @@ def busy_group(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title=f"A user in more than {MAX_GROUPS_OF_USER} groups with privileges",
+    title=f"User in more than {MAX_GROUPS_OF_USER} groups with privileges",
     severity=Severity.NOTE,
-    why="Groups pile up with every change of jobs, and each costs the original time per check.",
-    mend="Limit overlapping groups; let the identity provider take people out again.",
+    why="Users accumulate groups when they change jobs, and each group makes every check in the"
+    " original system slower.",
+    mend="Reduce overlapping groups, and let the identity provider remove outdated memberships.",
     source="DataHub documentation, Policies Guide: review group membership",
 )
 def crowded_user(context: LintContext) -> Iterator[Violation]:
@@ -70,13 +71,14 @@ def crowded_user(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A group without members that has privileges, or a role that only such groups hold",
+    title="Group without members that has privileges, or role that only such groups hold",
     severity=Severity.WARNING,
-    why="The first one to be entered into the group, often by an identity provider far away, gets"
-    " all of it without anybody looking.",
-    mend="Remove the statements or the group; sync memberships from the identity provider.",
+    why="The first user added to the group, often by a remote identity provider, receives all its"
+    " privileges without a review.",
+    mend="Remove the statements or the group, or synchronize memberships from the identity"
+    " provider.",
     source="DataHub documentation, Policies Guide: groups, sync from your IdP when possible",
-    misses="Groups whose members only the identity provider knows look empty here.",
+    misses="Also reports groups whose members only the identity provider knows.",
 )
 def empty_group(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
@@ -103,10 +105,11 @@ def empty_group(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title=f"One statement that lists more than {MAX_GROUPS_OF_STATEMENT} groups",
+    title=f"Statement that lists more than {MAX_GROUPS_OF_STATEMENT} groups",
     severity=Severity.WARNING,
-    why="Whether a new team belongs to the list is decided anew each time, and often forgotten.",
-    mend="One group for each boundary.",
+    why="For each new team, someone must remember to decide whether to add it to the list, and"
+    " this is often forgotten.",
+    mend="Create one group for each access boundary.",
     source="DataHub documentation, Policies Guide: groups, one group per policy boundary",
 )
 def many_groups(context: LintContext) -> Iterator[Violation]:
@@ -125,13 +128,14 @@ def _has_members(model: Model) -> bool:
 
 
 @rule(
-    title="A principal who holds a role without being a user of its metalake",
+    title="Principal that holds a role without being a user of its metalake",
     severity=Severity.WARNING,
-    why="Every operation requires membership: without it no privilege has an effect.",
+    why="Every operation requires membership in the metalake. Without it, no privilege has an"
+    " effect.",
     mend="Add the user to the metalake, or revoke the role.",
     source="Apache Gravitino 1.1.0, access control page: users are added to a metalake",
     applies=_has_members,
-    misses="Groups of which some are users there; for the others it is a note.",
+    misses="Reports a group as a note if some of its members are users of the metalake.",
 )
 def outsider(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
@@ -159,11 +163,11 @@ def outsider(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A statement for users by name, instead of for a group",
+    title="Statement for individual users instead of a group",
     severity=Severity.WARNING,
-    why="It stays when they change their job, their successors lack it, and there is one more of"
-    " it for each of them. In systems without criteria it is a note.",
-    mend="Prefer groups, synced from the identity provider.",
+    why="It remains when the users change jobs, their successors do not get it, and each new user"
+    " requires another one. In systems without criteria, the severity is note.",
+    mend="Use groups, synchronized from the identity provider.",
     source="DataHub documentation, Policies Guide: groups; anti-patterns, one policy per user",
 )
 def per_user_policy(context: LintContext) -> Iterator[Violation]:
@@ -180,12 +184,13 @@ def per_user_policy(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A role with privileges and without holders",
+    title="Role with privileges but without holders",
     severity=Severity.WARNING,
-    why="It waits. The first who is given it gets whatever was once thought right for others.",
-    mend="Drop the role; it is quickly made again.",
+    why="The first principal to receive the role gets all its privileges, which were chosen for"
+    " other users and may be outdated.",
+    mend="Drop the role; it is easy to recreate.",
     source="Apache Gravitino 1.1.0, access control page: roles; CDAP reference 5.1.2: roles",
-    misses="Roles without any statement; they open nothing.",
+    misses="Does not report roles without statements, which grant nothing.",
 )
 def unheld_role(context: LintContext) -> Iterator[Violation]:
     shipped = context.model.role_names

@@ -24,12 +24,13 @@ _Covered = dict[str, set[tuple[str, int]]]
 
 
 @rule(
-    title="A statement that is stored twice with two ids",
+    title="Statement that is stored more than once under different ids",
     severity=Severity.WARNING,
-    why="Whoever takes the privilege away by removing one of the two takes nothing away.",
-    mend="Delete all but one.",
+    why="Removing one copy to revoke the privilege has no effect, because the other copy remains.",
+    mend="Delete all but one copy.",
     source="DataHub documentation, Policies Guide: number of active policies",
-    misses="Statements that say the same in other words; see `shadowed-statement`.",
+    misses="Does not report statements that express the same access differently; see"
+    " `shadowed-statement`.",
     is_mended_by_removal=True,
 )
 def duplicate_statement(context: LintContext) -> Iterator[Violation]:
@@ -47,14 +48,14 @@ def duplicate_statement(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A constraint that an unconstrained grant to the same principals removes",
+    title="Constraint that an unconstrained grant to the same principals bypasses",
     severity=Severity.WARNING,
-    why="One policy alone has to allow the whole change. One without a constraint always does, and"
-    " so does EDIT_ENTITY, which stands for every narrower edit.",
-    mend="Give the privilege once, with its constraint.",
+    why="A single policy must allow the whole change. A policy without a constraint always does,"
+    " and so does EDIT_ENTITY, which includes every narrower edit privilege.",
+    mend="Grant the privilege only once, with its constraint.",
     source="DataHub, PrivilegeConstraintsValidator; Policies Guide, Experimental",
     applies=chooses,
-    misses="Grants to other groups of the same people; grants to owners.",
+    misses="Does not report grants to other groups with the same members, or grants to owners.",
 )
 def lifted_constraint(context: LintContext) -> Iterator[Violation]:
     for statement, (privilege, grant) in context.bears(Effect.ALLOW):
@@ -81,11 +82,12 @@ def lifted_constraint(context: LintContext) -> Iterator[Violation]:
 @rule(
     title="Policies that grant the same to the same principals on overlapping domains",
     severity=Severity.WARNING,
-    why="Whoever narrows one of them narrows nothing, and every check tries both.",
-    mend="Consolidate them, or let ownership decide.",
+    why="Narrowing one of the policies does not reduce access, and every check evaluates both.",
+    mend="Consolidate the policies, or select by owner.",
     source="DataHub documentation, Policies Guide: anti-patterns, overlapping domain policies",
     applies=chooses,
-    misses="Policies for different groups with the same people. Of several only one is named.",
+    misses="Does not report policies for different groups with the same members. Names only one of"
+    " several overlapping policies.",
 )
 def overlapping_domains(context: LintContext) -> Iterator[Violation]:
     granted: dict[tuple[str, int], tuple[BitMap, str]] = {}
@@ -113,7 +115,8 @@ def overlapping_domains(context: LintContext) -> Iterator[Violation]:
 @rule(
     title=f"More than {MAX_POLICIES} policies in force",
     severity=Severity.NOTE,
-    why="The first thing to count when the original gets slow, and the first that nobody reads.",
+    why="The number of policies is the first thing to check when DataHub is slow, and so many"
+    " policies are hard to review.",
     mend="Reduce overlapping and redundant policies.",
     source="DataHub documentation, Policies Guide: troubleshooting, count active policies",
     applies=chooses,
@@ -129,10 +132,10 @@ def policy_count(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title=f"Privileges in more than {MAX_POLICIES_OF_PRIVILEGE} policies each",
+    title=f"Privilege in more than {MAX_POLICIES_OF_PRIVILEGE} policies",
     severity=Severity.NOTE,
-    why="The original tries the policies of a privilege one after the other until one grants it.",
-    mend="Consolidate policies.",
+    why="DataHub evaluates the policies with a privilege one after another until one grants it.",
+    mend="Consolidate the policies.",
     source="DataHub documentation, Policies Guide: number of active policies",
     applies=chooses,
 )
@@ -150,14 +153,15 @@ def repeated_privilege(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="An ALLOW that adds no access",
+    title="ALLOW that adds no access",
     severity=Severity.WARNING,
-    why="It looks like the reason for an access that has another one. When it is taken away"
-    " nothing changes, and while it is there every review has one statement more to read.",
-    mend="Delete it, or delete what covers it.",
+    why="The statement appears to be the reason for access that other statements grant as well."
+    " Removing it does not revoke the access, and until then every review has to consider it.",
+    mend="Delete it, or delete the statements that cover it.",
     source="DataHub documentation, Policies Guide: troubleshooting, count active policies",
-    misses="What only several smaller statements cover together. Looked at is what is stored now:"
-    " a statement that waits for future entities may be found, and be wanted all the same.",
+    misses="Does not report a statement that only several smaller ones cover together. Considers"
+    " only entities that are stored now, so it may report a statement that is intended for future"
+    " entities.",
     is_mended_by_removal=True,
 )
 def shadowed_statement(context: LintContext) -> Iterator[Violation]:

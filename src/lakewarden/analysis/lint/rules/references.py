@@ -29,14 +29,15 @@ _USE = "principal.use"
 
 
 @rule(
-    title="A statement that names an entity which is not stored",
+    title="Statement that names an entity that is not stored",
     severity=Severity.WARNING,
-    why="A name that was misspelt, renamed or dropped. Where names are judged before they are"
-    " stored (CDAP, DataHub) the statement counts: whoever makes that name opens it.",
-    mend="Name what is there now, or delete the statement.",
+    why="The name is misspelled, or the entity was renamed or dropped. In systems that evaluate"
+    " names before they are stored (CDAP, DataHub), the statement is in effect: an entity created"
+    " with that name is accessible immediately.",
+    mend="Name an existing entity, or delete the statement.",
     source="CDAP authorization reference 5.1.2: privileges are granted beforehand",
-    misses="Values of STARTS_WITH, of URN and of TYPE; fields whose entities were not read at all."
-    " A grant made on purpose before its entity is created is found, too.",
+    misses="Does not check values of STARTS_WITH, of URN and of TYPE, or fields whose entities"
+    " were not read at all. Also reports intentional grants on entities that do not exist yet.",
 )
 def dangling_entity(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -92,13 +93,14 @@ def _similar_name(context: LintContext, statement: Statement) -> str:
 
 
 @rule(
-    title="A user, group or role that is named but not stored",
+    title="User, group or role that is named but not stored",
     severity=Severity.WARNING,
-    why="Misspelt, or gone and still named. Whoever is given that name next finds privileges and"
-    " possessions waiting.",
-    mend="Correct the name, or remove what names it.",
+    why="The name is misspelled, or the principal was deleted and is still referenced. A new"
+    " principal with that name gets its privileges and ownership.",
+    mend="Correct the name, or remove the references to it.",
     source="DataHub, PolicyEngine: actors that were never ingested match; design of the kernel",
-    misses="Kinds of which nobody at all is stored: there the people were not read.",
+    misses="Does not check users, groups or roles if none of that kind is stored, because then"
+    " they were not read.",
 )
 def dangling_principal(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
@@ -124,10 +126,10 @@ def dangling_principal(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A privilege by its older name, or one that is deprecated",
+    title="Privilege under a former name, or deprecated privilege",
     severity=Severity.NOTE,
-    why="It counts today. Another release of the system may not know it any more.",
-    mend="Use the present name.",
+    why="It is valid today, but a later release of the system may no longer support it.",
+    mend="Use the current name.",
     source="Gravitino 1.1.0: CREATE_MODEL; DataHub Policies Guide: footnotes of the tables",
 )
 def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
@@ -154,13 +156,13 @@ def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A row that was read, rejected, and has no effect",
+    title="Row that an ingestion rejected",
     severity=Severity.WARNING,
-    why="Its tag, parent or policy is missing here. Where a policy excludes what is tagged, an"
-    " entity whose tag was lost is covered.",
-    mend="Correct it at its source.",
+    why="The row has no effect, so its tag, parent or policy is missing. If a policy excludes"
+    " entities with a tag, it covers an entity whose tag was rejected.",
+    mend="Correct the row at its source.",
     source="lakewarden pipeline ingest: quarantine",
-    misses="What a server holds: only a directory keeps what was set aside.",
+    misses="Does not report rows on a server: only a directory stores rejected rows.",
 )
 def set_aside(context: LintContext) -> Iterator[Violation]:
     for row in context.set_aside:
@@ -173,9 +175,9 @@ def set_aside(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="Containers or memberships that form a cycle, or are nested too deep",
+    title="Containers or memberships that form a cycle, or are nested too deeply",
     severity=Severity.ERROR,
-    why="A cycle is stored but not followed: it does not give the intended access.",
+    why="A cycle is stored but not followed, so it does not provide the intended access.",
     mend="Break the cycle.",
     source="lakewarden: cycles and levels; DataHub, ContainerFieldResolverProvider",
 )
@@ -206,13 +208,14 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A privilege that the system does not have",
+    title="Privilege that the system does not have",
     severity=Severity.ERROR,
-    why="It allows nothing, and what was meant is not allowed either.",
+    why="The statement grants nothing by this name, and the intended privilege is not granted"
+    " either.",
     mend="Correct the name.",
     source="DataHub documentation, Policies Guide: list of privileges",
-    misses="Stored statements cannot hold such a word; rows on their way in can. What an ingestion"
-    " left out stands in its report.",
+    misses="Reports incoming rows only: stored statements cannot contain unknown privileges. The"
+    " report of an ingestion lists what it omitted.",
 )
 def unknown_privilege(context: LintContext) -> Iterator[Violation]:
     known = list(context.model.privileges)
@@ -232,10 +235,10 @@ def _impersonates(model: Model) -> bool:
 
 
 @rule(
-    title="A namespace whose programs run as a user whom no other user may impersonate",
+    title="Namespace whose programs run as a user whom no other user may impersonate",
     severity=Severity.NOTE,
-    why="Whoever deploys into the namespace needs ADMIN on the principal that it runs as.",
-    mend="Grant it, or leave the namespace to that user.",
+    why="Deploying into the namespace requires ADMIN on the principal that it runs as.",
+    mend="Grant ADMIN on the principal, or leave the namespace to that user.",
     source="CDAP authorization reference 5.1.2: impersonation, ADMIN on the owner principal",
     applies=_impersonates,
 )
@@ -254,15 +257,16 @@ def unusable_principal(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A privilege in a policy of the wrong kind, or on a type to which it does not apply",
+    title="Privilege in a policy of the wrong kind, or on a type to which it does not apply",
     severity=Severity.WARNING,
-    why="Platform privileges are asked without a resource. A metadata policy with resources never"
-    " answers such a question, so what it seems to allow stays closed.",
-    mend="One policy for the platform, another for the metadata.",
+    why="Platform privileges are checked without a resource. A metadata policy with resources"
+    " never matches such a check, so the access that it appears to grant is denied.",
+    mend="Use separate policies for platform privileges and metadata privileges.",
     source="DataHub documentation, Policies Guide: what is a policy; tables of privileges",
     applies=chooses,
-    misses="Metadata privileges in platform policies; those cover everything, see `no-resources`."
-    " One of several privileges that is not for the type is a note.",
+    misses="Does not report metadata privileges in platform policies, which cover everything; see"
+    " `no-resources`. If only some of the privileges do not apply to the type, the severity is"
+    " note.",
 )
 def wrong_type(context: LintContext) -> Iterator[Violation]:
     model = context.model

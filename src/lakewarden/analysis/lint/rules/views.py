@@ -24,16 +24,16 @@ _AS_THE_VIEW: Final = "spark"
 
 
 @rule(
-    title="A masked column that a view hands on",
+    title="Masked column that a view exposes",
     severity=Severity.WARNING,
-    why="Engines read the tables of a view as its owner, or do not ask about them at all. Where the"
-    " mask does not bind the owner, whoever reads the view sees the values.",
-    mend="Revoke the view, mask what lies in its schema, let its owner be bound, or have the engine"
-    " refuse such views (`definer_views` of Trino).",
+    why="Engines read the tables of a view as its owner, or without an access check. If the mask"
+    " does not bind the owner, everyone who reads the view sees the values.",
+    mend="Revoke access to the view, mask the columns in its schema, make the mask bind its owner,"
+    " or have the engine refuse such views (`definer_views` of Trino).",
     source="lakewarden: row filters and column masks; Trino documentation, CREATE VIEW, security",
     applies=limits,
-    misses="Views whose text was not stored or cannot be read; columns that a view below has under"
-    " another name; views that read with the rights of who asks are found, too.",
+    misses="Does not report views whose text is not stored or cannot be parsed, or columns that an"
+    " underlying view renames. Also reports views that run with the rights of the caller.",
 )
 def unmasked_view(context: LintContext) -> Iterator[Violation]:
     reads = _reads(context)

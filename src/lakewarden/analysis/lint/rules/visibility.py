@@ -35,11 +35,11 @@ _OSS = "oss"
 
 
 @rule(
-    title="Assets made visible by a container that contains containers",
+    title="Assets made visible through a container of containers",
     severity=Severity.WARNING,
-    why="The original walks from table to schema to database for every check. And a database is a"
-    " technical boundary: what somebody puts into it tomorrow is shown to the same people.",
-    mend="Choose by owner, tag or term; else by the innermost container.",
+    why="DataHub walks from table to schema to database for every check. A database is also a"
+    " technical boundary: anything added to it later becomes visible to the same users.",
+    mend="Select by owner, tag or term, or otherwise by the innermost container.",
     source="DataHub documentation, Policies Guide: container-based policies on deep chains",
     applies=shows,
 )
@@ -61,10 +61,10 @@ def deep_container(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title=f"A policy by a domain with more than {MAX_LEVELS} levels of domains",
+    title=f"Policy by a domain with more than {MAX_LEVELS} levels of domains",
     severity=Severity.WARNING,
-    why="Each check of the original walks the whole chain, and nobody can say from the top what"
-    " somebody may hang in at the bottom.",
+    why="Every check in DataHub walks the whole chain, and the top-level domain does not show what"
+    " may be added at the lowest level.",
     mend="Keep domain trees shallow.",
     source="DataHub documentation, Policies Guide: keep domain hierarchies shallow",
     applies=chooses,
@@ -106,11 +106,11 @@ def _levels(context: LintContext, name: str) -> int:
 
 
 @rule(
-    title="A domain as the boundary of visibility",
+    title="Domain used as the boundary of visibility",
     severity=Severity.NOTE,
-    why="DataHub walks the domains upwards for each hit of a search; lakewarden does not, so here"
-    " it is only a matter of who looks after the boundary: an asset in no domain is lost.",
-    mend="Prefer ownership; use domains for domain entities and for discovery in the Cloud.",
+    why="DataHub walks up the domains for every search hit. lakewarden does not, so here the"
+    " question is only who maintains the boundary: an asset without a domain is not covered.",
+    mend="Prefer ownership. Use domains for domain entities and for discovery in DataHub Cloud.",
     source="DataHub documentation, Policies Guide: domains and containers; pattern A",
     applies=shows,
 )
@@ -128,14 +128,14 @@ def domain_boundary(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="Reader or Editor for a user, where policies restrict visibility",
+    title="Reader or Editor role assigned, where policies restrict visibility",
     severity=Severity.WARNING,
-    why="The policies of these roles have no resource filter: who holds one sees every entity, and"
-    " all the policies by domain and by owner are for nothing.",
-    mend="Do not assign Reader or Editor to those whose view is to be restricted.",
+    why="The policies of these roles have no resource filter. Their holders see every entity, so"
+    " policies by domain and by owner do not restrict them.",
+    mend="Do not assign Reader or Editor to users whose visibility is restricted.",
     source="DataHub documentation, Policies Guide: roles and VBAC; anti-patterns",
     applies=shows,
-    misses="Roles that may write policies: Admin is for platform operators.",
+    misses="Does not report roles that may write policies: Admin is for platform operators.",
 )
 def role_overrides_views(context: LintContext) -> Iterator[Violation]:
     if not is_restricted(context):
@@ -167,10 +167,10 @@ def _role_violation(context: LintContext, id: int) -> Iterator[Violation]:
 
 
 @rule(
-    title="Restricted views, with a search that does not filter",
+    title="Restricted visibility, with a search that is not filtered",
     severity=Severity.NOTE,
-    why="VIEW_AUTHORIZATION_ENABLED alone does not keep other teams' data out of a search.",
-    mend="Let lakewarden answer the search: it filters before it counts and pages.",
+    why="VIEW_AUTHORIZATION_ENABLED alone does not keep other teams' data out of search results.",
+    mend="Search through lakewarden, which filters before it counts and pages.",
     source="DataHub documentation, Policies Guide: anti-patterns, OSS view authorization",
     applies=shows,
 )
@@ -196,14 +196,15 @@ def search_guard(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="All assets of a type visible to a user, where other policies restrict visibility",
+    title="Policy that shows all assets of a type, where other policies restrict visibility",
     severity=Severity.WARNING,
-    why="Policies only ever add. One that shows all datasets makes every policy that shows some of"
-    " them pointless for the same people; often it was written for something else.",
-    mend="Keep seeing apart from editing, and choose by owner, domain or tag.",
+    why="Policies are additive. A policy that shows all datasets makes every policy that shows"
+    " some of them pointless for the same users; often it was written for another purpose.",
+    mend="Separate view privileges from edit privileges, and select by owner, domain or tag.",
     source="DataHub documentation, Policies Guide: view-based access control, recommended patterns",
     applies=shows,
-    misses="Platform teams that are meant to see everything (pattern A): ignore it for those.",
+    misses="Also reports platform teams that are meant to see everything (pattern A); ignore it"
+    " for those.",
 )
 def view_by_type(context: LintContext) -> Iterator[Violation]:
     if not is_restricted(context):

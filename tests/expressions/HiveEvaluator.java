@@ -15,8 +15,8 @@ import org.apache.hadoop.hive.ql.IDriver;
 import org.apache.hadoop.hive.ql.session.SessionState;
 
 /**
- * Hive in this process, with a catalog in memory: a statement for each line of input, as a JSON
- * text, and for each a line with its rows, or with an error. The argument is a folder for files.
+ * Hive in this process, with a catalog in memory: each input line is a statement, as a JSON text,
+ * and gets a line with its rows, or with an error. The argument is a folder for files.
  */
 public class HiveEvaluator {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -69,7 +69,7 @@ public class HiveEvaluator {
             Map.entry("hive.stats.autogather", "false"),
             Map.entry("hive.support.concurrency", "false"),
             Map.entry("javax.jdo.option.ConnectionURL", "jdbc:derby:memory:hive;create=true"),
-            // Rows come as values of Java, as HiveServer2 has them.
+            // Rows are returned as Java values, like in HiveServer2.
             Map.entry(
                 "list.sink.output.formatter",
                 "org.apache.hadoop.hive.serde2.thrift.ThriftFormatter"),

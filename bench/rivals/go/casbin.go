@@ -8,9 +8,9 @@ import (
 	"github.com/casbin/casbin/v3/model"
 )
 
-// One section of policies a privilege, so that a question reads only those of its own: Casbin
-// evaluates the matcher on every policy of the section. Where a node lies is told by its name,
-// and who owns it by a map outside, both cheaper than Casbin's own links.
+// One section of policies per privilege, so a question only reads its own section: Casbin
+// evaluates the matcher on every policy of the section. A node's place is taken from its name,
+// and its owner from a separate map; both are cheaper than Casbin's own links.
 const casbinModel = `
 [request_definition]
 r = sub, obj
@@ -89,7 +89,7 @@ func newCasbin(world *World) (Engine, error) {
 	return engine, nil
 }
 
-// below tells whether a name is another's or below it; all is below the metalake.
+// below returns whether a name equals another or is below it; everything is below the metalake.
 func below(name, above string) bool {
 	if above == "m" {
 		return true
@@ -101,7 +101,7 @@ func (c *casbinEngine) has(privilege, user, node string) (bool, error) {
 	return c.enforcer.Enforce(c.contexts[privilege], user, node)
 }
 
-// Check asks Casbin for no privilege more than the answer needs.
+// Check queries Casbin only for the privileges that the answer needs.
 func (c *casbinEngine) Check(user, table string) (bool, error) {
 	schema := table[:strings.LastIndexByte(table, '.')]
 	catalog, _, _ := strings.Cut(table, ".")
@@ -126,7 +126,7 @@ func (c *casbinEngine) Check(user, table string) (bool, error) {
 	return c.has("MODIFY_TABLE", user, table)
 }
 
-// Batch is a loop: a batch of Casbin asks for one privilege, and is a loop itself.
+// Batch is a loop: a batch of Casbin covers one privilege, and is a loop itself.
 func (c *casbinEngine) Batch(questions []Question) ([]bool, error) {
 	return loop(c, questions)
 }
@@ -137,7 +137,7 @@ func (c *casbinEngine) List(ctx context.Context, user string) ([]string, bool, e
 
 func (c *casbinEngine) Another() (Engine, error) { return c, nil }
 
-// loop is the batch of an engine that has none.
+// loop is the batch of an engine without batches.
 func loop(engine Engine, questions []Question) ([]bool, error) {
 	answers := make([]bool, 0, len(questions))
 	for _, question := range questions {
@@ -150,7 +150,7 @@ func loop(engine Engine, questions []Question) ([]bool, error) {
 	return answers, nil
 }
 
-// every is the list of an engine that has none: a question for every table.
+// every is the list of an engine without lists: a question for every table.
 func every(ctx context.Context, engine Engine, tables []string, user string) ([]string, bool, error) {
 	var found []string
 	for _, table := range tables {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// wire is a kept HTTP/1.1 connection with one request under way. It costs a few microseconds of the
-// processor a request, so that the generator takes little from the server beside it.
+// wire is a keep-alive HTTP/1.1 connection with one request in flight. A request costs only a few
+// microseconds of CPU time, so the generator takes little from the server on the same machine.
 type wire struct {
 	address, headers string
 	connection       net.Conn
@@ -56,7 +56,7 @@ func (w *wire) post(ctx context.Context, path string, body any, answer any) erro
 	return json.Unmarshal(given, answer)
 }
 
-// opaServed asks `opa run --server`.
+// opaServed queries `opa run --server`.
 type opaServed struct{ wire *wire }
 
 type opaResult[T any] struct {
@@ -94,7 +94,7 @@ func (o *opaServed) Another() (Engine, error) {
 	return &opaServed{wire}, err
 }
 
-// authzen asks `lakewarden serve` over AuthZEN.
+// authzen queries `lakewarden serve` over AuthZEN.
 type authzen struct {
 	wire *wire
 	path string

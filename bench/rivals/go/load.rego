@@ -1,5 +1,5 @@
-# Workload W for OPA: data.estate as opa.go makes it. Functions take what they depend on and no
-# more, since OPA remembers their results within a query: a list asks for each schema only once.
+# Workload W for OPA: data.estate as opa.go creates it. Functions take only the arguments that they
+# depend on, because OPA caches their results within a query: a list evaluates each schema once.
 package w
 
 default allow := false

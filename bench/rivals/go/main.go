@@ -1,5 +1,5 @@
-// Asks rivals the questions of workload W and prints, as one JSON object, their answers and what
-// they took. bench/rivals/run.py starts it; what it prints is compared there before it counts.
+// Queries rivals with workload W and prints, as one JSON object, their answers and times.
+// bench/rivals/rows.py starts it; bench/rivals/compare.py checks the answers before they count.
 package main
 
 import (
@@ -48,7 +48,7 @@ func parsed() options {
 	return given
 }
 
-// made gives the engine with W loaded, or the client of a server that has it.
+// made returns the engine with W loaded, or the client of a server that has it.
 func (o options) made(world *World) (Engine, error) {
 	switch o.engine {
 	case "casbin":

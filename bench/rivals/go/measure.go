@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Engine is a rival with W loaded. Each method answers by itself; nothing is kept between calls
-// that the rival does not keep. An engine that is asked by several goroutines is made anew by
-// Another for each of them.
+// Engine is a rival with W loaded. Each call is independent; only the rival itself caches between
+// calls. Another creates a separate engine for each of several goroutines.
 type Engine interface {
 	Check(user, table string) (bool, error)
-	// Batch answers questions in as few calls as the rival allows; BatchSize is its size.
+	// Batch answers questions in the fewest calls that the rival allows; BatchSize is its size.
 	Batch(questions []Question) ([]bool, error)
-	// List gives the tables that a user may load, or what was found when the context ended.
+	// List returns the tables that a user may load, or those found when the context ended.
 	List(ctx context.Context, user string) (tables []string, complete bool, err error)
 	Another() (Engine, error)
 }
 
-// Effort is how much is asked. A part stops when engine and store have taken Seconds of the
-// processor, or at Patience times as long by the clock, which counts where the machine is shared.
+// Effort is the amount of work. A part stops when engine and store have used Seconds of CPU time,
+// or after Patience times as long by the wall clock, which matters if the machine is shared.
 type Effort struct {
 	Seconds     float64
 	ListSeconds float64
@@ -32,7 +31,7 @@ type Effort struct {
 	Batches     bool
 }
 
-// Pass is what one run of questions gave: the answers, and what they took.
+// Pass is the result of one run of questions: the answers and their times.
 type Pass struct {
 	From       int     `json:"from"`
 	Answers    string  `json:"answers"`
@@ -46,7 +45,7 @@ type Pass struct {
 	Error      string  `json:"error,omitempty"` // what ended it early
 }
 
-// Listed is what one list gave.
+// Listed is the result of one list.
 type Listed struct {
 	User     string   `json:"user"`
 	Tables   []string `json:"tables"`
@@ -57,7 +56,7 @@ type Listed struct {
 	Error    string   `json:"error,omitempty"`
 }
 
-// Measured is all that is reported; bench/rivals/compare.py compares the answers with the truth.
+// Measured is the whole report; bench/rivals/compare.py compares the answers with the truth.
 type Measured struct {
 	Loaded  string   `json:"loaded,omitempty"`
 	LoadS   float64  `json:"load_s"`
@@ -68,15 +67,15 @@ type Measured struct {
 	Lists   []Listed `json:"lists,omitempty"`
 }
 
-// Meter tells what the processes measured have taken of the processor, in seconds.
+// Meter returns the CPU time of the measured processes, in seconds.
 type Meter func() (engine, store float64)
 
 const (
-	// Patience is for machines on which others work.
+	// Patience allows for machines that are also used by others.
 	Patience = 4
-	// warm is how many questions are asked before a clock starts, whatever they take.
+	// warm is the number of questions before a clock starts, regardless of their time.
 	warm = 50
-	// glance is how many questions pass between two looks at the meter.
+	// glance is the number of questions between two readings of the meter.
 	glance = 64
 )
 
@@ -84,8 +83,8 @@ type bench struct {
 	world  *World
 	effort Effort
 	meter  Meter
-	// next is the question that has not been asked yet: no part repeats those of another before
-	// all have been asked, so that no rival answers from a cache of whole answers.
+	// next is the first question not asked yet: no part repeats another's questions before all
+	// have been asked, so no rival answers from a cache of whole answers.
 	next int
 }
 
@@ -108,7 +107,7 @@ func (b *bench) all(engine Engine, measured *Measured) error {
 		}
 		measured.Rates = append(measured.Rates, *pass)
 	}
-	// Meanwhile servers may have closed a connection that nothing was asked on.
+	// Meanwhile servers may have closed an idle connection.
 	fresh, err := engine.Another()
 	if err != nil {
 		return err
@@ -119,8 +118,8 @@ func (b *bench) all(engine Engine, measured *Measured) error {
 	return nil
 }
 
-// warm asks from the last question on, for a server as long as it is told, which is to fill what
-// the server keeps; the parts that are measured begin with the first.
+// warm asks questions backwards from the last, for a server for the given time, to fill its
+// caches; the measured parts begin with the first question.
 func (b *bench) warm(engine Engine) error {
 	end := time.Now().Add(seconds(b.effort.WarmSeconds))
 	for at := range b.world.Questions {
@@ -135,7 +134,7 @@ func (b *bench) warm(engine Engine) error {
 	return nil
 }
 
-// limit gives what tells whether a part goes on.
+// limit returns a function that reports whether a part may continue.
 func (b *bench) limit() func() bool {
 	engine, store := b.meter()
 	end := time.Now().Add(seconds(b.effort.Seconds * Patience))
@@ -195,7 +194,7 @@ func (b *bench) batch(engine Engine) *Pass {
 	return pass
 }
 
-// rate keeps one request under way on each connection.
+// rate keeps one request in flight on each connection.
 func (b *bench) rate(engine Engine, connections int) (*Pass, error) {
 	engines := make([]Engine, connections)
 	for at := range engines {
@@ -273,7 +272,7 @@ func (b *bench) list(engine Engine, user string) Listed {
 	return listed
 }
 
-// watch ends a list that has taken its share of the processor.
+// watch ends a list that has used its share of CPU time.
 func (b *bench) watch(ctx context.Context, cancel context.CancelFunc) {
 	engine, store := b.meter()
 	for ctx.Err() == nil {

@@ -15,7 +15,7 @@ import (
 //go:embed load.rego
 var regoPolicy string
 
-// opaData is W as the policy reads it: groups resolved into the roles of each user, every node
+// opaData is W in the policy's form: groups resolved into the roles of each user, every node
 // under its parent, grants by node, privilege and effect.
 func opaData(world *World) map[string]any {
 	roles := map[string]any{}

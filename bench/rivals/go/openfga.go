@@ -24,7 +24,7 @@ const (
 	fgaWriters = 4
 )
 
-// fgaEngine asks OpenFGA over gRPC.
+// fgaEngine queries OpenFGA over gRPC.
 type fgaEngine struct {
 	client       openfgav1.OpenFGAServiceClient
 	store, model string
@@ -39,7 +39,7 @@ func fgaClient(address string) (openfgav1.OpenFGAServiceClient, error) {
 	return openfgav1.NewOpenFGAServiceClient(connection), nil
 }
 
-// loadFGA writes model and tuples into a store of its own and gives the engine that asks it.
+// loadFGA writes model and tuples into a separate store and returns the engine that queries it.
 func loadFGA(world *World, address string) (Engine, error) {
 	client, err := fgaClient(address)
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *fgaEngine) Batch(questions []Question) ([]bool, error) {
 	return answers, nil
 }
 
-// List streams. Whether all was found, OpenFGA does not say: at its deadline the stream just ends.
+// List streams. OpenFGA does not report whether it is complete: at its deadline the stream ends.
 func (f *fgaEngine) List(ctx context.Context, user string) ([]string, bool, error) {
 	stream, err := f.client.StreamedListObjects(ctx, &openfgav1.StreamedListObjectsRequest{
 		StoreId: f.store, AuthorizationModelId: f.model, Type: "table", Relation: "load", User: "user:" + user,
@@ -171,7 +171,7 @@ func (f *fgaEngine) List(ctx context.Context, user string) ([]string, bool, erro
 	}
 }
 
-// Another asks over a connection of its own.
+// Another uses its own connection.
 func (f *fgaEngine) Another() (Engine, error) {
 	client, err := fgaClient(f.address)
 	return &fgaEngine{client, f.store, f.model, f.address}, err

@@ -10,7 +10,7 @@ import (
 
 const ticks = 100 // of a second, in /proc; what sysconf(_SC_CLK_TCK) gives on Linux
 
-// own meters this process, for engines that run inside it.
+// own meters this process, for embedded engines.
 func own() (float64, float64) {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
@@ -23,7 +23,7 @@ func timeval(value syscall.Timeval) float64 {
 	return float64(value.Sec) + float64(value.Usec)/1e6
 }
 
-// trees meters a server and its store, each by its process and all below it.
+// trees meters a server and its store, each with its descendants.
 func trees(server, store int) Meter {
 	return func() (float64, float64) { return tree(server), tree(store) }
 }
@@ -63,7 +63,7 @@ func children(pid int) []int {
 	return found
 }
 
-// peakMiB is the most memory that a process and those below it have had, in MiB.
+// peakMiB is the peak memory of a process and its descendants, in MiB.
 func peakMiB(pid int) float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	var sum float64

@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// Relation is a fact as OpenFGA and SpiceDB store it: object, relation, subject, and the relation
-// of the subject whose holders are meant.
+// Relation is a fact as OpenFGA and SpiceDB store it: object, relation, subject, and the subject's
+// relation.
 type Relation struct {
 	Type, ID, Relation, SubjectType, SubjectID, SubjectRelation string
 }

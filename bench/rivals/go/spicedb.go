@@ -17,8 +17,8 @@ var zedSchema string
 
 const zedWrite = 1_000
 
-// zedEngine asks SpiceDB over gRPC, always at the revision at which W had been written: its cache
-// of partial answers is by revision, so nothing in it is lost while it is measured.
+// zedEngine queries SpiceDB over gRPC, always at the revision at which W was written: its cache of
+// partial answers is by revision, so no entry is lost during the measurement.
 type zedEngine struct {
 	permissions v1.PermissionsServiceClient
 	revision    *v1.Consistency
@@ -76,7 +76,7 @@ func zedRelationships(world *World) []*v1.Relationship {
 	return found
 }
 
-// zedID spells a name in SpiceDB's letters, which have no full stop.
+// zedID spells a name with SpiceDB's characters, which do not include the full stop.
 func zedID(name string) string { return replaced(name, '.', '/') }
 
 func replaced(name string, from, to byte) string {

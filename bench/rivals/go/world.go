@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// World is workload W as bench/rivals/world.py writes it: one JSON object a line, told by "kind".
+// World is workload W as bench/rivals/world.py writes it: one JSON object per line, with a "kind".
 type World struct {
 	Groups    []Member
 	Users     []Member
@@ -17,7 +17,7 @@ type World struct {
 	Path      string
 }
 
-// Member is a user or a group with what it is given directly.
+// Member is a user or a group with its direct memberships.
 type Member struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups"`
@@ -106,7 +106,7 @@ func (w *World) Tables() []string {
 	return names
 }
 
-// RolesOf are a user's roles, its own and those of its groups.
+// RolesOf returns a user's roles: its own and those of its groups.
 func (w *World) RolesOf() map[string]map[string]bool {
 	groups := map[string][]string{}
 	for _, group := range w.Groups {
@@ -128,7 +128,7 @@ func (w *World) RolesOf() map[string]map[string]bool {
 	return held
 }
 
-// Owners is the owner of each node that has one.
+// Owners returns the owner of each node that has one.
 func (w *World) Owners() map[string]string {
 	owners := map[string]string{}
 	for _, node := range w.Nodes {

@@ -12,8 +12,8 @@ import org.apache.ranger.plugin.policyengine.RangerAccessResult;
 import org.apache.ranger.plugin.service.RangerBasePlugin;
 
 /**
- * The part that Ranger's plugins share, one for each `TYPE=SERVICE` of the arguments: it polls by itself, as
- * `ranger-TYPE-security.xml` of the class path says. Each line of the input is a question, and gets a line.
+ * The part that Ranger's plugins share, one for each `TYPE=SERVICE` of the arguments: it polls as configured in
+ * `ranger-TYPE-security.xml` on the class path. Each input line is a question, and gets a line.
  */
 public final class RangerPlugins {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,7 +30,7 @@ public final class RangerPlugins {
       System.out.println("answer " + allowed(plugins.get(asked.path("type").asText()), asked));
       System.out.flush();
     }
-    Runtime.getRuntime().halt(0); // the plugins' threads would keep us
+    Runtime.getRuntime().halt(0); // the plugins' threads would keep the process alive
   }
 
   private static boolean allowed(RangerBasePlugin plugin, JsonNode asked) {

@@ -10,7 +10,7 @@ import org.apache.ranger.plugin.util.RangerRoles;
 import org.apache.ranger.plugin.util.ServicePolicies;
 import org.apache.ranger.plugin.util.ServiceTags;
 
-/** Ranger's own policy engine with the tags that a plugin downloads: POLICIES REQUESTS ROLES TAGS. It is RangerJudge else. */
+/** Ranger's own policy engine with the tags that a plugin downloads: POLICIES REQUESTS ROLES TAGS. Otherwise like RangerJudge. */
 public final class RangerTagJudge {
   private static final ObjectMapper JSON =
       new ObjectMapper().configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false);
@@ -26,7 +26,7 @@ public final class RangerTagJudge {
       System.out.println(JSON.writeValueAsString(answer.invoke(null, plugin, each)));
     }
     System.out.flush();
-    Runtime.getRuntime().halt(0); // the plugin's threads would keep us
+    Runtime.getRuntime().halt(0); // the plugin's threads would keep the process alive
   }
 
   private static RangerBasePlugin plugin(ServicePolicies policies, RangerRoles roles, ServiceTags tags) {

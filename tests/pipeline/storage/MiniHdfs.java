@@ -2,11 +2,11 @@ import java.io.File;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
-/** A NameNode and a DataNode on this machine, for as long as standard input is open. */
+/** A NameNode and a DataNode on this machine, while standard input is open. */
 public class MiniHdfs {
   public static void main(String[] arguments) throws Exception {
     Configuration settings = new Configuration();
-    // So that a file of a few megabytes has several blocks.
+    // A file of a few megabytes must have several blocks.
     settings.set("dfs.blocksize", "1m");
     settings.setInt("dfs.namenode.fs-limits.min-block-size", 1 << 20);
     MiniDFSCluster cluster =
@@ -14,6 +14,6 @@ public class MiniHdfs {
     cluster.waitActive();
     System.out.println(cluster.getNameNodePort());
     while (System.in.read() >= 0) {}
-    Runtime.getRuntime().halt(0); // its files are removed by who started it
+    Runtime.getRuntime().halt(0); // the parent process removes its files
   }
 }

@@ -1,5 +1,5 @@
-//! Asks Cedar the questions of workload W and prints, as one JSON object, its answers and what
-//! they took, in the form of ../go/measure.go.
+//! Queries Cedar with workload W and prints, as one JSON object, its answers and their times, in
+//! the form of ../go/measure.go.
 //!
 //! `cedar POLICY ENTITIES WORLD SECONDS LIST_SECONDS`: the policy and the entities are those of
 //! bench/cedar.py, the questions those of bench/rivals/world.py.
@@ -47,7 +47,7 @@ impl Engine {
         })
     }
 
-    /// Names in, decision out: the request is made within the time that is measured.
+    /// Names in, decision out: the measured time includes building the request.
     fn check(&self, user: &str, table: &str) -> Result<bool, Failure> {
         let request = Request::new(
             EntityUid::from_type_name_and_id(self.user.clone(), EntityId::new(user)),
@@ -79,10 +79,10 @@ fn world(path: &str) -> Result<World, Failure> {
     Ok(found)
 }
 
-/// Processor seconds and the most memory, in MiB, of this process so far.
+/// CPU seconds and peak memory, in MiB, of this process so far.
 fn usage() -> (f64, f64) {
     let mut found = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a value of the type that the call fills.
+    // SAFETY: the pointer refers to a value of the type that the call fills.
     let found = unsafe {
         libc::getrusage(libc::RUSAGE_SELF, found.as_mut_ptr());
         found.assume_init()

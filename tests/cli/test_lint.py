@@ -154,8 +154,8 @@ def test_findings_are_told_with_what_mends_them(cli: Cli, folder: Path) -> None:
         "    allows READ on every dataset of every container",
         "    fix: name the containers: `dataset:NAME.*`",
         "note: per-user-policy: statement:own",
-        "    is for `ben` by name",
-        "    fix: create a group for their task, and grant to the group",
+        "    applies to individual users: `ben`",
+        "    fix: create a group for their task, and grant to that group",
         "0 errors, 1 warning, 1 note",
     ]
 

@@ -27,7 +27,7 @@ def test_what_cannot_be_read_is_found() -> None:
     world = changed("broken-obligation")
     world["statement"] = [{**world["statement"][0], "expression": "now() > id"}]
     (only,) = found("broken-obligation", world)
-    assert only.says.startswith("cannot be read: `NOW()`")
+    assert only.says.startswith("cannot be parsed: `NOW()`")
 
 
 def test_masks_that_read_nothing_are_fine() -> None:

@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_a_misspelt_user_is_found() -> None:
     assert found("dangling-principal", "violating") == [
-        Seen("user:anna", "is named by `statement gone`, and is not stored"),
+        Seen("user:anna", "is named by `statement gone`, but is not stored"),
     ]
     assert fixes("dangling-principal") == [
         "correct the name, or add the user",

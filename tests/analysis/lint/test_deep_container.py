@@ -9,7 +9,7 @@ def test_a_database_holds_schemas() -> None:
     assert found("deep-container", "violating") == [
         Seen(
             "statement:warehouse",
-            "makes assets visible by `urn:li:container:dw`, a container of containers",
+            "makes assets visible through `urn:li:container:dw`, a container of containers",
         ),
     ]
     assert fixes("deep-container") == [

@@ -9,14 +9,11 @@ def test_an_owner_needs_the_privileges_of_the_containers_too() -> None:
     assert found("denied-owner", "violating") == [
         Seen(
             "statement:not-s",
-            (
-                "denies USE_SCHEMA to `user:ana`, who owns `table:lk:c.s.t` and can do "
-                "nothing with it"
-            ),
+            ("denies USE_SCHEMA to `user:ana`, who owns `table:lk:c.s.t` and cannot use it"),
         ),
     ]
     assert fixes("denied-owner") == [
-        "take the owner out of the role, or give what is owned to somebody else",
+        "remove the owner from the role, or transfer the ownership",
     ]
 
 

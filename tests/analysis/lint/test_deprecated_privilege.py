@@ -9,12 +9,12 @@ def test_an_older_name_is_told_with_the_present_one() -> None:
     assert found("deprecated-privilege", "violating") == [
         Seen(
             "privilege:CREATE_MODEL",
-            "is an older name of REGISTER_MODEL, and is in `models`",
+            "is a former name of REGISTER_MODEL, and is in `models`",
             "note",
         ),
     ]
     assert fixes("deprecated-privilege") == [
-        "write REGISTER_MODEL",
+        "use REGISTER_MODEL",
     ]
 
 

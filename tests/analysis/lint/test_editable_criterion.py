@@ -16,7 +16,7 @@ def test_holders_change_what_covers_them_by_the_same_policy_or_by_another() -> N
         ),
     ]
     assert set(fixes("editable-criterion")) == {
-        "select by a field that its holders cannot change, or revoke that change"
+        "select by a field that its holders cannot change, or revoke that privilege"
     }
 
 

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_a_criterion_without_values_never_holds() -> None:
     assert found("empty-criterion", "violating") == [
-        Seen("statement:read", "compares DOMAIN with nothing, which never holds"),
+        Seen("statement:read", "compares DOMAIN with no values, which never matches"),
     ]
     assert fixes("empty-criterion") == [
-        "give it values, or remove the criterion",
+        "add values, or remove the criterion",
     ]
 
 
@@ -21,7 +21,7 @@ def test_one_with_values_may() -> None:
 def test_not_equal_to_nothing_always_holds() -> None:
     world = changed("empty-criterion")
     world["statement"][0]["where"][0]["condition"] = "NOT_EQUALS"
-    says = "compares DOMAIN with nothing, which holds of everything"
+    says = "compares DOMAIN with no values, which always matches"
     assert found("empty-criterion", world) == [Seen("statement:read", says)]
 
 

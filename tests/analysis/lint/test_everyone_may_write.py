@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, example, fixes, found
 
 def test_members_of_a_metalake_are_everybody() -> None:
     assert found("everyone-may-write", "violating") == [
-        Seen("statement:all", "lets all users change things: `MODIFY_TABLE`"),
+        Seen("statement:all", "grants all users write privileges: `MODIFY_TABLE`"),
     ]
     assert fixes("everyone-may-write") == [
-        "grant it to the groups that need it; leave all users read privileges only",
+        "grant it to the groups that need it, and grant all users only read privileges",
     ]
 
 

@@ -1,4 +1,4 @@
-"""`homeless-entity`: an asset without owner, domain and container."""
+"""`homeless-entity`: an asset without an owner, domain or container."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ def test_an_asset_that_nothing_leads_to_is_found() -> None:
         Seen(
             "type:dataset",
             (
-                "1 of 3 without owner, domain and container: "
+                "1 of 3 without an owner, domain or container: "
                 "`urn:li:dataset:(urn:li:dataPlatform:hive,payments,PROD)`"
             ),
         ),
     ]
     assert fixes("homeless-entity") == [
-        ("assign owners and domains when they are ingested, or delete unused entities"),
+        ("assign owners and domains at ingestion, or delete unused entities"),
     ]
 
 

@@ -9,12 +9,12 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_what_lies_on_nothing_stored_is_found() -> None:
     assert found("idle-obligation", "violating") == [
-        Seen("statement:archived", "this mask lies on no stored table or column"),
-        Seen("statement:own-rows", "this filter lies on no stored table or column"),
+        Seen("statement:archived", "this mask applies to no stored table or column"),
+        Seen("statement:own-rows", "this filter applies to no stored table or column"),
     ]
     assert fixes("idle-obligation") == [
-        "correct what it lies on, or delete the mask",
-        "correct what it lies on, or delete the filter",
+        "correct its scope, or delete the mask",
+        "correct its scope, or delete the filter",
     ]
 
 

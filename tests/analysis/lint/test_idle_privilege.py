@@ -10,7 +10,7 @@ def test_executing_a_namespace_is_no_operation() -> None:
         Seen("statement:run", "allows EXECUTE, which no operation on a namespace requires", "note"),
     ]
     assert fixes("idle-privilege") == [
-        "take EXECUTE out, or grant it on what it is for",
+        "remove EXECUTE, or grant it on a type to which it applies",
     ]
 
 

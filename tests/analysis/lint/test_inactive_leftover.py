@@ -13,7 +13,7 @@ def test_what_was_switched_off_is_still_there() -> None:
         ),
     ]
     assert fixes("inactive-leftover") == [
-        "delete it, or say in its title when it is to come back",
+        "delete it, or state in its title when to activate it",
     ]
 
 

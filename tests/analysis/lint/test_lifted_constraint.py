@@ -10,7 +10,7 @@ def test_editing_anything_lifts_the_limit_on_tags() -> None:
         Seen(
             "statement:season",
             (
-                "limits EDIT_ENTITY_TAGS to some sub-resources, and `edit` grants it to "
+                "limits EDIT_ENTITY_TAGS to some sub-resources, but `edit` grants it to "
                 "the same principals without limit"
             ),
         ),

@@ -10,7 +10,7 @@ def test_eleven_admins_are_many() -> None:
         Seen(
             "role:urn:li:dataHubRole:Admin",
             (
-                "administers, and 11 users hold it: `urn:li:corpuser:user-01`, "
+                "grants administrative privileges to 11 users: `urn:li:corpuser:user-01`, "
                 "`urn:li:corpuser:user-02`, `urn:li:corpuser:user-03` and 8 more"
             ),
             "note",

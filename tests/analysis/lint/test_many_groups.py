@@ -16,7 +16,7 @@ def test_six_groups_are_many() -> None:
         ),
     ]
     assert fixes("many-groups") == [
-        "create one group for this boundary with the members of those groups",
+        "create one group for this boundary, with the members of these groups",
     ]
 
 

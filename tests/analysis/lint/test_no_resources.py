@@ -9,11 +9,11 @@ def test_a_metadata_policy_without_resources_covers_everything() -> None:
     assert found("no-resources", "violating") == [
         Seen(
             "statement:edit",
-            ("names no resources: `EDIT_ENTITY_DOCS` on all present and future entities"),
+            ("has no resource filter: `EDIT_ENTITY_DOCS` on all present and future entities"),
         ),
     ]
     assert fixes("no-resources") == [
-        "name types, domains, owners or tags",
+        "select by type, domain, owner or tag",
     ]
 
 

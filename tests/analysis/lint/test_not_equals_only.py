@@ -9,14 +9,11 @@ def test_what_is_only_excluded_covers_what_has_nothing() -> None:
     assert found("not-equals-only", "violating") == [
         Seen(
             "statement:not-pii",
-            (
-                "has only exclusions (TAG): it matches 4 entities, including those "
-                "without such a value"
-            ),
+            ("has only exclusions (TAG): it matches 4 entities, including those without a value"),
         ),
     ]
     assert fixes("not-equals-only") == [
-        ("add a domain, a container or an owner with EQUALS"),
+        ("add an EQUALS criterion, such as a domain, container or owner"),
     ]
 
 

@@ -10,15 +10,15 @@ def test_a_grant_on_a_namespace_opens_nothing_inside() -> None:
         Seen(
             "statement:keeper",
             (
-                "reaches `namespace:sales` alone: the same principals have no access to "
-                "the 4 entities inside it"
+                "applies only to `namespace:sales`: the same principals have no access "
+                "to the 4 entities inside it"
             ),
         ),
     ]
     assert fixes("not-inherited") == [
         (
-            "grant on what is inside, with a pattern such as `dataset:sales.*`, or "
-            "leave a note why not"
+            "grant on the contents with a pattern such as `dataset:sales.*`, or "
+            "document why access is not intended"
         ),
     ]
 

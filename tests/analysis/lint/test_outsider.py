@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_who_is_no_user_of_the_metalake_is_refused() -> None:
     assert found("outsider", "violating") == [
-        Seen("role:lk:r", "is held by `eve`, who is not in `lk` and denied everything"),
+        Seen("role:lk:r", "is held by `eve`, who is not in `lk`, and therefore denied everything"),
     ]
     assert fixes("outsider") == [
         "add them to `lk`, or revoke the role",

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_a_policy_for_one_user_is_found() -> None:
     assert found("per-user-policy", "violating") == [
-        Seen("statement:ana", "is for `urn:li:corpuser:ana` by name"),
+        Seen("statement:ana", "applies to individual users: `urn:li:corpuser:ana`"),
     ]
     assert fixes("per-user-policy") == [
-        "create a group for their task, and grant to the group",
+        "create a group for their task, and grant to that group",
     ]
 
 
@@ -20,7 +20,7 @@ def test_a_policy_for_a_group_is_fine() -> None:
 
 def test_where_nothing_is_chosen_by_criteria_it_is_a_note() -> None:
     world = example("dangling-entity", "clean")
-    says = "is for `ana` by name"
+    says = "applies to individual users: `ana`"
     assert found("per-user-policy", world) == [Seen("statement:orders", says, "note")]
 
 

@@ -10,7 +10,8 @@ def test_a_hundred_and_one_policies_are_many() -> None:
         Seen("realm:datahub", "101 policies are in force", "note"),
     ]
     assert fixes("policy-count") == [
-        ("start with the findings of other rules: duplicates, shadowed and overlapping ones"),
+        "start with the findings of `duplicate-statement`, `shadowed-statement` and"
+        " `overlapping-domains`",
     ]
 
 

@@ -9,11 +9,11 @@ def test_whoever_is_bound_and_may_change_the_tag_is_found() -> None:
     assert found("removable-obligation", "violating") == [
         Seen(
             "statement:personal",
-            "selects by TAG, which `staff-tagging` allows those it binds to change",
+            "selects by TAG, which `staff-tagging` allows users whom it binds to change",
         ),
     ]
     assert fixes("removable-obligation") == [
-        "select by what they cannot change, or revoke that change"
+        "select by a field that these users cannot change, or revoke that privilege"
     ]
 
 
@@ -61,5 +61,5 @@ def test_what_datahub_calls_changing_a_tag_counts() -> None:
     mask["where"] = [{"field": "TAG", "values": ["urn:li:tag:pii"]}]
     world["statement"] = [mask, world["statement"][2]]
     assert [one.says for one in found("removable-obligation", world)] == [
-        "selects by TAG, which `tagging` allows those it binds to change"
+        "selects by TAG, which `tagging` allows users whom it binds to change"
     ]

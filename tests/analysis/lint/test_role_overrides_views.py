@@ -17,7 +17,7 @@ def test_a_reader_sees_everything_whatever_the_policies_say() -> None:
     ]
     assert fixes("role-overrides-views") == [
         (
-            "revoke the role where visibility is to be restricted; a policy can grant its"
+            "revoke the role where visibility is restricted, and use a policy to grant its"
             " other privileges"
         ),
     ]

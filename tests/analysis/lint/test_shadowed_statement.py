@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_what_a_role_of_the_user_covers_opens_nothing() -> None:
     assert found("shadowed-statement", "violating") == [
-        Seen("statement:one", "adds no access, as `all` does"),
+        Seen("statement:one", "adds no access beyond `all`"),
     ]
     assert fixes("shadowed-statement") == [
         "delete it, or remove its principals from the other statements",

@@ -10,7 +10,7 @@ def test_nobody_owns_anything_that_way() -> None:
         Seen(
             "statement:custodians",
             (
-                "is for owners of the types `urn:li:ownershipType:custodian`, and no "
+                "is for owners of the types `urn:li:ownershipType:custodian`, but no "
                 "entity has an owner of these types"
             ),
         ),
@@ -31,5 +31,5 @@ def test_where_nobody_owns_anything_nothing_is_told() -> None:
 def test_owners_without_types_are_told() -> None:
     dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,orders,PROD)"
     world = changed("typed-owner", owners={dataset: ["user:urn:li:corpuser:ana"]})
-    advice = "name the ownership types that are in use, or none for owners of any type"
+    advice = "name the ownership types that are in use, or omit them for owners of any type"
     assert fixes("typed-owner", world) == [advice]

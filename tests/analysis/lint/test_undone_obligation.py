@@ -9,10 +9,13 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_exceptions_for_everybody_bound_are_found() -> None:
     assert found("undone-obligation", "violating") == [
-        Seen("statement:iban", "binds nobody: everybody it is for is excepted by `staff`"),
-        Seen("statement:rows", "binds nobody: everybody it is for is excepted by `all-users`"),
+        Seen("statement:iban", "binds no one: exceptions for `staff` cover all its principals"),
+        Seen(
+            "statement:rows",
+            "binds no one: exceptions for `all-users` cover all its principals",
+        ),
     ]
-    assert set(fixes("undone-obligation")) == {"except a narrower group, or delete it"}
+    assert set(fixes("undone-obligation")) == {"narrow the exceptions, or delete it"}
 
 
 def test_a_narrower_exception_is_fine() -> None:

@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_a_role_with_privileges_waits_for_its_first_holder() -> None:
     assert found("unheld-role", "violating") == [
-        Seen("role:lk:archivist", "has no holders, and has 1 statement"),
+        Seen("role:lk:archivist", "has 1 statement, but no holders"),
     ]
     assert fixes("unheld-role") == [
         "drop the role, or assign it",

@@ -11,14 +11,14 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 RULE = "unmasked-view"
 VIEW = "view:lake:c.sales.payments"
 SAYS = (
-    "view:lake:c.sales.payments hands on `iban` of lake:c.sales.orders to `ana`, `ben`, whom this"
+    "view:lake:c.sales.payments exposes `iban` of lake:c.sales.orders to `ana`, `ben`, whom this"
     " mask binds"
 )
 
 
 def test_a_view_of_the_masked_column_is_found() -> None:
     assert found(RULE, "violating") == [Seen("statement:hide-iban", SAYS)]
-    assert fixes(RULE) == ["revoke the view, let its owner be bound, or put the mask on the schema"]
+    assert fixes(RULE) == ["revoke access to the view, bind its owner, or mask its schema"]
 
 
 def test_a_view_of_other_columns_is_none() -> None:
@@ -49,7 +49,7 @@ def test_a_view_of_a_view_hands_it_on_too() -> None:
     world = reading("table:lake:c.sales.inner")
     world["entities"] += ["view:lake:c.sales.inner"]
     world["attributes"]["view:lake:c.sales.inner"] = {"reads": ["table:lake:c.sales.orders"]}
-    assert [one.says.split(" hands")[0] for one in found(RULE, world)] == [
+    assert [one.says.split(" exposes")[0] for one in found(RULE, world)] == [
         "view:lake:c.sales.inner",
         VIEW,
     ]

@@ -9,7 +9,7 @@ def test_the_one_schema_without_owner_stands_out() -> None:
     assert found("unowned-container", "violating") == [
         Seen(
             "schema:lk:c.scratch",
-            ("has no owner, and neither have the 1 entities inside it; its siblings have"),
+            ("has no owner, and neither do the 1 entities inside it; its siblings have owners"),
         ),
     ]
     assert fixes("unowned-container") == [

@@ -10,14 +10,14 @@ def test_owners_do_not_see_a_schema_that_nobody_owns() -> None:
         Seen(
             "type:container",
             (
-                "1 of 1 without owner (`urn:li:container:dw`), and `own` grants read "
+                "1 of 1 without an owner (`urn:li:container:dw`), and `own` grants read "
                 "access to their owners"
             ),
             "note",
         ),
     ]
     assert fixes("unowned-schema") == [
-        ("assign owners to containers, too: the transformer for datasets leaves them out"),
+        ("assign owners to containers as well; the transformer for datasets omits them"),
     ]
 
 

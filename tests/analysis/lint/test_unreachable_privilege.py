@@ -10,7 +10,7 @@ def test_reading_a_table_needs_the_way_to_it() -> None:
         Seen(
             "statement:budgets",
             (
-                "allows SELECT_TABLE to whom USE_CATALOG, USE_SCHEMA is not allowed "
+                "allows SELECT_TABLE to principals without USE_CATALOG, USE_SCHEMA "
                 "there, so it has no effect"
             ),
         ),

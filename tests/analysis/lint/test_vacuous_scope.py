@@ -10,7 +10,7 @@ def test_a_pattern_that_matches_nothing_is_found() -> None:
         Seen("statement:temp", "matches no stored entity"),
     ]
     assert fixes("vacuous-scope") == [
-        ("correct the pattern or the criteria, or delete it until there is something"),
+        ("correct the pattern or the criteria, or delete it until an entity matches"),
     ]
 
 

@@ -9,11 +9,11 @@ def test_a_platform_privilege_is_asked_without_a_resource() -> None:
     assert found("wrong-type", "violating") == [
         Seen(
             "statement:manage",
-            ("has resources, and `MANAGE_GLOSSARIES`, which applies without a resource"),
+            ("has resources, but `MANAGE_GLOSSARIES` applies without a resource"),
         ),
     ]
     assert fixes("wrong-type") == [
-        "move them into a policy of the type PLATFORM",
+        "move them to a policy of type PLATFORM",
     ]
 
 
@@ -27,7 +27,7 @@ def test_a_privilege_that_is_not_for_the_type_is_found() -> None:
         "privileges": ["EDIT_DATASET_COL_TAGS"],
         "where": [{"field": "TYPE", "values": ["chart"]}],
     }
-    says = "is about `chart`, for which `EDIT_DATASET_COL_TAGS` is not offered"
+    says = "selects `chart`, to which `EDIT_DATASET_COL_TAGS` does not apply"
     assert found("wrong-type", world) == [Seen("statement:manage", says)]
     world["statement"][0]["privileges"] += ["EDIT_ENTITY_TAGS"]
     assert [one.severity for one in found("wrong-type", world)] == ["note"]

@@ -82,8 +82,8 @@ def everyone_may_write(context: LintContext) -> Iterator[Violation]:
         if opens and statement.constraint is None:
             yield Violation(
                 at(statement),
-                f"lets all users change things: {some(opens)}",
-                "grant it to the groups that need it; leave all users read privileges only",
+                f"grants all users write privileges: {some(opens)}",
+                "grant it to the groups that need it, and grant all users only read privileges",
             )
 
 
@@ -143,7 +143,7 @@ def many_admins(context: LintContext) -> Iterator[Violation]:
         if len(users) > MAX_ADMINS:
             yield Violation(
                 principal_place(role),
-                f"administers, and {len(users):,} users hold it:"
+                f"grants administrative privileges to {len(users):,} users:"
                 f" {some(context.principal(user).name for user in users)}",
                 "grant it to platform operators only",
             )

@@ -74,7 +74,7 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"selects by {joined(editable)}, which {some(ids)} allows its holders to change",
-                "select by a field that its holders cannot change, or revoke that change",
+                "select by a field that its holders cannot change, or revoke that privilege",
             )
 
 
@@ -116,9 +116,9 @@ def empty_criterion(context: LintContext) -> Iterator[Violation]:
             is_not = criterion.condition is Condition.NOT_EQUALS
             yield Violation(
                 at(statement),
-                f"compares {criterion.field} with nothing, which"
-                f" {'holds of everything' if is_not else 'never holds'}",
-                "give it values, or remove the criterion",
+                f"compares {criterion.field} with no values, which"
+                f" {'always matches' if is_not else 'never matches'}",
+                "add values, or remove the criterion",
             )
 
 
@@ -141,8 +141,8 @@ def no_resources(context: LintContext) -> Iterator[Violation]:
         if is_open and metadata and statement.principals and statement.id not in context.shipped:
             yield Violation(
                 at(statement),
-                f"names no resources: {some(metadata)} on all present and future entities",
-                "name types, domains, owners or tags",
+                f"has no resource filter: {some(metadata)} on all present and future entities",
+                "select by type, domain, owner or tag",
             )
 
 
@@ -168,8 +168,8 @@ def not_equals_only(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"has only exclusions ({fields}): it matches {count:,} entities, including those"
-                " without such a value",
-                "add a domain, a container or an owner with EQUALS",
+                " without a value",
+                "add an EQUALS criterion, such as a domain, container or owner",
             )
 
 

@@ -109,8 +109,8 @@ def denied_owner(context: LintContext) -> Iterator[Violation]:
                 yield Violation(
                     at(statement),
                     f"denies {privilege} to `{name.kind}:{name.name}`, who owns"
-                    f" {some(map(context.entity, lost), len(lost))} and can do nothing with it",
-                    "take the owner out of the role, or give what is owned to somebody else",
+                    f" {some(map(context.entity, lost), len(lost))} and cannot use it",
+                    "remove the owner from the role, or transfer the ownership",
                 )
 
 

@@ -42,7 +42,7 @@ def empty_statement(context: LintContext) -> Iterator[Violation]:
                 "name the principals; without ownership types it applies to owners of every type",
             )
         elif not statement.privileges:
-            yield Violation(at(statement), "has no privileges", "name one, or delete it")
+            yield Violation(at(statement), "has no privileges", "add a privilege, or delete it")
 
 
 @rule(
@@ -106,7 +106,7 @@ def idle_privilege(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"allows {joined(idle)}, which no operation on a {type} requires",
-                f"take {joined(idle)} out, or grant it on what it is for",
+                f"remove {joined(idle)}, or grant it on a type to which it applies",
             )
 
 
@@ -145,7 +145,7 @@ def inactive_leftover(context: LintContext) -> Iterator[Violation]:
         yield Violation(
             at(statement),
             "is not active" + (", and would apply to everything if it were active" * wide),
-            "delete it, or say in its title when it is to come back",
+            "delete it, or state in its title when to activate it",
         )
 
 
@@ -187,10 +187,10 @@ def not_inherited(context: LintContext) -> Iterator[Violation]:
         if inside.isdisjoint(reached):
             yield Violation(
                 at(statement),
-                f"reaches `{scope.entity.type}:{scope.entity.name}` alone: the same principals have"
-                f" no access to the {len(inside):,} entities inside it",
-                "grant on what is inside, with a pattern such as"
-                f" `dataset:{scope.entity.name}.*`, or leave a note why not",
+                f"applies only to `{scope.entity.type}:{scope.entity.name}`: the same principals"
+                f" have no access to the {len(inside):,} entities inside it",
+                "grant on the contents with a pattern such as"
+                f" `dataset:{scope.entity.name}.*`, or document why access is not intended",
             )
 
 
@@ -218,7 +218,7 @@ def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
             needed = joined(frozenset[str]().union(*lacking))
             yield Violation(
                 at(statement),
-                f"allows {bearing.privilege} to whom {needed} is not allowed there, so it has"
+                f"allows {bearing.privilege} to principals without {needed} there, so it has"
                 " no effect",
                 f"allow {needed} on the containers as well, or delete it",
             )
@@ -292,7 +292,7 @@ def vacuous_scope(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 "matches no stored entity",
-                "correct the pattern or the criteria, or delete it until there is something",
+                "correct the pattern or the criteria, or delete it until an entity matches",
             )
 
 

@@ -53,8 +53,8 @@ def idle_obligation(context: LintContext) -> Iterator[Violation]:
             noun = statement.effect.value
             yield Violation(
                 at(statement),
-                f"this {noun} lies on no stored table or column",
-                f"correct what it lies on, or delete the {noun}",
+                f"this {noun} applies to no stored table or column",
+                f"correct its scope, or delete the {noun}",
             )
 
 
@@ -77,8 +77,8 @@ def undone_obligation(context: LintContext) -> Iterator[Violation]:
             spared = some(sorted(principal.name for principal in statement.exceptions))
             yield Violation(
                 at(statement),
-                f"binds nobody: everybody it is for is excepted by {spared}",
-                "except a narrower group, or delete it",
+                f"binds no one: exceptions for {spared} cover all its principals",
+                "narrow the exceptions, or delete it",
             )
 
 
@@ -101,7 +101,7 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
         try:
             read = columns_read(statement)
         except BadInput as error:
-            yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
+            yield Violation(at(statement), f"cannot be parsed: {error}", "correct the expression")
             continue
         problem = _problem(context, statement)
         if problem:
@@ -143,9 +143,9 @@ def removable_obligation(context: LintContext) -> Iterator[Violation]:
         if ids:
             yield Violation(
                 at(statement),
-                f"selects by {', '.join(fields)}, which {some(sorted(ids))} allows those it binds"
-                " to change",
-                "select by what they cannot change, or revoke that change",
+                f"selects by {', '.join(fields)}, which {some(sorted(ids))} allows users whom it"
+                " binds to change",
+                "select by a field that these users cannot change, or revoke that privilege",
             )
 
 

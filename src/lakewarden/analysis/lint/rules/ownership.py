@@ -41,9 +41,9 @@ def homeless_entity(context: LintContext) -> Iterator[Violation]:
             names = (tree.names[id] for id in bare)
             yield Violation(
                 Place("type", type),
-                f"{len(bare):,} of {len(stored):,} without owner, domain and container:"
+                f"{len(bare):,} of {len(stored):,} without an owner, domain or container:"
                 f" {some(names, len(bare))}",
-                "assign owners and domains when they are ingested, or delete unused entities",
+                "assign owners and domains at ingestion, or delete unused entities",
             )
 
 
@@ -66,10 +66,10 @@ def typed_owner(context: LintContext) -> Iterator[Violation]:
         if unused:
             yield Violation(
                 at(statement),
-                f"is for owners of the types {some(unused)}, and no entity has an owner"
+                f"is for owners of the types {some(unused)}, but no entity has an owner"
                 " of these types",
                 "name the ownership types that are in use"
-                + (f": {some(sorted(used))}" if used else ", or none for owners of any type"),
+                + (f": {some(sorted(used))}" if used else ", or omit them for owners of any type"),
             )
 
 
@@ -110,8 +110,8 @@ def unowned_container(context: LintContext) -> Iterator[Violation]:
         if type is not None and type.owned and inside.isdisjoint(owned):
             yield Violation(
                 Place(*entity),
-                f"has no owner, and neither have the {len(inside) - 1:,} entities inside it; its"
-                " siblings have",
+                f"has no owner, and neither do the {len(inside) - 1:,} entities inside it; its"
+                " siblings have owners",
                 "assign an owner, or drop it if unused",
             )
 
@@ -139,7 +139,7 @@ def unowned_schema(context: LintContext) -> Iterator[Violation]:
             names = (context.tree.names[id] for id in bare[:10])
             yield Violation(
                 Place("type", type),
-                f"{len(bare):,} of {len(stored):,} without owner ({some(names)}), and"
+                f"{len(bare):,} of {len(stored):,} without an owner ({some(names)}), and"
                 f" `{by_owner[0].id}` grants read access to their owners",
-                "assign owners to containers, too: the transformer for datasets leaves them out",
+                "assign owners to containers as well; the transformer for datasets omits them",
             )

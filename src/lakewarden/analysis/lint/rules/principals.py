@@ -119,7 +119,7 @@ def many_groups(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"lists {len(groups)} groups: {some(groups)}",
-                "create one group for this boundary with the members of those groups",
+                "create one group for this boundary, with the members of these groups",
             )
 
 
@@ -156,7 +156,7 @@ def outsider(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 principal_place(principal),
                 f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"
-                f" `{container}` and denied everything",
+                f" `{container}`, and therefore denied everything",
                 f"add them to `{container}`, or revoke the role",
                 Severity.WARNING if direct or outside == holders else Severity.NOTE,
             )
@@ -177,8 +177,8 @@ def per_user_policy(context: LintContext) -> Iterator[Violation]:
         if principals and statement.owners is None and all(p.kind == USER for p in principals):
             yield Violation(
                 at(statement),
-                f"is for {some(sorted(p.name for p in principals))} by name",
-                "create a group for their task, and grant to the group",
+                f"applies to individual users: {some(sorted(p.name for p in principals))}",
+                "create a group for their task, and grant to that group",
                 severity,
             )
 
@@ -205,6 +205,6 @@ def unheld_role(context: LintContext) -> Iterator[Violation]:
             statements = "1 statement" if count == 1 else f"{count:,} statements"
             yield Violation(
                 principal_place(context.principal(id)),
-                f"has no holders, and has {statements}",
+                f"has {statements}, but no holders",
                 "drop the role, or assign it",
             )

@@ -73,7 +73,7 @@ def lifted_constraint(context: LintContext) -> Iterator[Violation]:
         if lifting:
             yield Violation(
                 at(statement),
-                f"limits {privilege} to some sub-resources, and {some(sorted(lifting))} grants"
+                f"limits {privilege} to some sub-resources, but {some(sorted(lifting))} grants"
                 " it to the same principals without limit",
                 "remove the privilege, and EDIT_ENTITY, from the other policy",
             )
@@ -127,7 +127,8 @@ def policy_count(context: LintContext) -> Iterator[Violation]:
         yield Violation(
             Place("realm", context.model.name),
             f"{count:,} policies are in force",
-            "start with the findings of other rules: duplicates, shadowed and overlapping ones",
+            "start with the findings of `duplicate-statement`, `shadowed-statement` and"
+            " `overlapping-domains`",
         )
 
 
@@ -181,7 +182,7 @@ def shadowed_statement(context: LintContext) -> Iterator[Violation]:
             continue
         if pairs <= covered.get(statement.id, set()):
             by = sorted(_by(context, bearings[0], statement.id))
-            hint = f", as {some(by)} {'does' if len(by) == 1 else 'do'}" if by else ""
+            hint = f" beyond {some(by)}" if by else ""
             yield Violation(
                 at(statement),
                 f"adds no access{hint}",

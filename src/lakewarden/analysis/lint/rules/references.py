@@ -120,7 +120,7 @@ def dangling_principal(context: LintContext) -> Iterator[Violation]:
             continue
         yield Violation(
             principal_place(principal),
-            f"is named by {some(named[id])}, and is not stored",
+            f"is named by {some(named[id])}, but is not stored",
             f"correct the name, or add the {principal.kind}",
         )
 
@@ -144,14 +144,14 @@ def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
         if privilege.name != name:
             yield Violation(
                 Place("privilege", name),
-                f"is an older name of {privilege.name}, and {stands}",
-                f"write {privilege.name}",
+                f"is a former name of {privilege.name}, and {stands}",
+                f"use {privilege.name}",
             )
         elif _DEPRECATED in privilege.flags:
             yield Violation(
                 Place("privilege", name),
                 f"is deprecated, and {stands}",
-                "do not use it in new statements, and remove it from these",
+                "do not use it in new statements, and remove it from these statements",
             )
 
 
@@ -185,7 +185,7 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
     tree, memberships = context.tree, context.memberships
     circles = [
         (tree.looped & tree.stored, "form a cycle of containers, and have no other parents"),
-        (tree.deep & tree.stored, "are nested too deep, and every request on them is denied"),
+        (tree.deep & tree.stored, "are nested too deeply, and every request on them is denied"),
     ]
     for ids, says in circles:
         if ids:
@@ -277,14 +277,14 @@ def wrong_type(context: LintContext) -> Iterator[Violation]:
         if platform and not any(_manages(context, name, types) for name in platform):
             yield Violation(
                 at(statement),
-                f"has resources, and {some(platform)}, which applies without a resource",
-                "move them into a policy of the type PLATFORM",
+                f"has resources, but {some(platform)} applies without a resource",
+                "move them to a policy of type PLATFORM",
             )
         others = [p.name for p in privileges if types and p.on and not p.on & {ANY, *types}]
         if others:
             yield Violation(
                 at(statement),
-                f"is about {some(sorted(types))}, for which {some(others)} is not offered",
+                f"selects {some(sorted(types))}, to which {some(others)} does not apply",
                 "remove it, or add the types to which it applies",
                 Severity.WARNING if len(others) == len(privileges) else Severity.NOTE,
             )

@@ -49,9 +49,9 @@ def unmasked_view(context: LintContext) -> Iterator[Violation]:
                 people = some((context.principal(id).name for id in users), len(users))
                 yield Violation(
                     at(grant.statement),
-                    f"{context.entity(view)} hands on {some(sorted(names))} of {table} to {people},"
+                    f"{context.entity(view)} exposes {some(sorted(names))} of {table} to {people},"
                     " whom this mask binds",
-                    "revoke the view, let its owner be bound, or put the mask on the schema",
+                    "revoke access to the view, bind its owner, or mask its schema",
                 )
 
 

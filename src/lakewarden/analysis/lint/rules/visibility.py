@@ -55,7 +55,7 @@ def deep_container(context: LintContext) -> Iterator[Violation]:
             if any(below & context.snapshot.of_type(t) for below in inside for t in types):
                 yield Violation(
                     at(statement),
-                    f"makes assets visible by `{name}`, a container of containers",
+                    f"makes assets visible through `{name}`, a container of containers",
                     "select by owner, or by the innermost containers",
                 )
 
@@ -161,7 +161,7 @@ def _role_violation(context: LintContext, id: int) -> Iterator[Violation]:
             principal_place(context.principal(id)),
             f"makes everything visible, regardless of policies by domain or owner, to"
             f" {some(member.name for member in members)}",
-            "revoke the role where visibility is to be restricted; a policy can grant its"
+            "revoke the role where visibility is restricted, and use a policy to grant its"
             " other privileges",
         )
 

@@ -113,13 +113,13 @@ def index() -> str:
     blocks = [
         "# The policy advisor",
         MARK,
-        "`lakewarden lint` reports policies of a realm that are dangerous, ineffective or"
+        "`lakewarden lint` reports statements of a realm that are dangerous, ineffective or"
         " inconsistent. It changes nothing. The page of each rule has an example with findings and"
         " one without.",
         "```\nlakewarden lint --from realm\nlakewarden lint --realm datahub"
         " --server https://lakewarden.example --format sarif\nlakewarden lint --explain"
         " not-equals-only\n```",
-        "Severity: an `error` is broken, a `warning` needs a change, a `note` is worth knowing."
+        "Severities: an `error` is broken, a `warning` needs a change, a `note` is worth knowing."
         " The exit code is 1 if a finding of severity `warning` or above is shown. Rules prefer"
         " missed findings to false ones; the page of each rule states its limits.",
         "## Rules",

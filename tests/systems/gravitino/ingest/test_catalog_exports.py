@@ -127,7 +127,8 @@ def test_unity_catalog(unstarted: SparkSession, tmp_path: Path) -> None:
     assert allowed(warden, "catalog.alter", "main") == {"main": set()}
     assert allowed(warden, "catalog.load", "main") == {"main": {ana, ben, dora}}
     assert notes(result) >= {
-        "catalog main: BROWSE to ben@corp.test: seeing metadata alone is no privilege of Gravitino",
+        "catalog main: BROWSE to ben@corp.test:"
+        " Gravitino has no privilege for seeing only metadata",
         "table main.shop.gone: SELECT to account users: there is no such table",
         "table main.shop.orders: TELEPORT to ben@corp.test: unknown privilege",
         "schema:lk:main.shop: MODIFY to ben@corp.test: it lacks SELECT",
@@ -250,13 +251,13 @@ def test_snowflake(unstarted: SparkSession, tmp_path: Path) -> None:
     assert notes(result) >= {
         "table:lk:SHOP.RAW.ORDERS: INSERT to lk:LOADER: it lacks USAGE on the schema",
         "table SHOP.RAW.ORDERS: REFERENCES to READER:"
-        " seeing the structure alone is no privilege of Gravitino",
+        " Gravitino has no privilege for seeing only the structure",
         "warehouse WH: OPERATE to READER: WAREHOUSE: Gravitino has no warehouses",
         "table SHOP.RAW.<TABLE>: SELECT to USES: future grant:"
         " it holds for objects that do not exist yet",
         "tag SHOP.RAW.PII: masking, row access, projection or aggregation policy: readers do not"
-        " get everything; everybody has a DENY on the table or view, and the table's readers the"
-        " columns without a policy",
+        " get everything; everybody has a DENY on the table or view, and the table's readers"
+        " keep the columns without a policy",
         "CLEO: not active: no user here",
     }
 
@@ -436,18 +437,18 @@ def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> Non
     }
     assert notes(result) >= {
         f"table shop.orders: SELECT to {ARN}:user/gil: condition:"
-        " the permission holds under a condition of the request",
+        " the permission applies only under a condition on the request",
         "table shop.people: ALL to IAM_ALLOWED_PRINCIPALS:"
         " policies of IAM decide, and these are not read",
         f"lftagpolicy TABLE: SELECT to {ARN}:user/hal: LF-tag policy:"
-        " no database, table or column of the replies has such LF-tags",
+        " no database, table or column of the responses has such LF-tags",
         f"datacellsfilter shop.eu: SELECT to {ARN}:user/jon: data cells filter:"
-        " it gives some rows, or the replies do not say which columns",
+        " it grants only some rows, or the responses do not list its columns",
         f"table shop.totals: INSERT to {ARN}:role/etl: nothing on a view",
-        "table shop.orders: SELECT to 444455556666: another account decides whom it lets have this",
+        "table shop.orders: SELECT to 444455556666: another account decides who gets this",
         f"table shop.orders: DESCRIBE to {ARN}:user/ana: nothing on a table",
-        "RLSPolicyAttachments: no reply with row-level security policies: those alone are known"
-        " that are the default of their table",
+        "RLSPolicyAttachments: no response with row-level security policies:"
+        " only those that are the default policy of their table are known",
     }
 
 
@@ -484,7 +485,7 @@ def test_all_tables_and_columns_of_other_case_in_lake_formation(
     assert notes(result) >= {
         f"SELECT of {ana} on tablewildcard shop: grant option:"
         " Gravitino has no grant option on one object",
-        f'lftag team.["a"]: DESCRIBE to {ben}: LFTAG: LF-tags are no objects of a catalog',
+        f'lftag team.["a"]: DESCRIBE to {ben}: LFTAG: LF-tags are not objects of a catalog',
     }
 
 
@@ -511,8 +512,8 @@ def test_links_are_left_out(unstarted: SparkSession, tmp_path: Path) -> None:
     }
     assert not warden.who("table.create", "schema:lk:aws.far")
     assert notes(result) >= {
-        "resourcelink shop.linked: RESOURCELINK: what a link leads to has permissions of its own",
-        "resourcelink far: RESOURCELINK: what a link leads to has permissions of its own",
+        "resourcelink shop.linked: RESOURCELINK: the target of a link has its own permissions",
+        "resourcelink far: RESOURCELINK: the target of a link has its own permissions",
         f"database far: CREATE_TABLE to {ana}: there is no such schema",
     }
 
@@ -633,11 +634,11 @@ def test_bigquery(unstarted: SparkSession, tmp_path: Path) -> None:
     assert users("view.load", "totals") == "ana cleo etl ida"
     assert notes(result) >= {
         "table corp.shop.orders: roles/bigquery.dataViewer to user:eve@corp.test:"
-        " condition of a binding: the role holds under a condition of the request",
+        " condition of a binding: the role applies only under a condition on the request",
         "dataset corp.shop: roles/bigquery.user to domain:corp.test:"
         " the export does not say who is in a domain",
         "project corp: roles/bigquery.jobUser to user:ben@corp.test:"
-        " running jobs is no privilege of Gravitino",
+        " Gravitino has no privilege for running jobs",
     }
 
 

@@ -125,10 +125,10 @@ def test_a_metastore_as_a_catalog(
     assert not warden.check("sam", "schema.drop", f"schema:lk:{catalog}.shop").allow
     notes = {f"{note.subject}: {note.what}" for note in result.report.notes}
     assert notes >= {
-        f"managed_table {catalog}.shop.orders: ALL to fay: the older authorization alone knows it",
+        f"managed_table {catalog}.shop.orders: ALL to fay: only the older authorization has it",
         f"database {catalog}.shop: SELECT to hal: nothing on a schema",
         f"column {catalog}.shop.orders.id: SELECT to gil: nothing on a column",
-        f"index_table {catalog}.shop.idx: INDEX_TABLE: an index is no table",
+        f"index_table {catalog}.shop.idx: INDEX_TABLE: an index is not a table",
     }
     assert result.manifest.source == "hive-metastore"
     assert not ingested(metastore, tmp_path / "out", unstarted)[1].is_new

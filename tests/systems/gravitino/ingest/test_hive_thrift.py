@@ -167,9 +167,9 @@ def test_a_metastore_as_a_catalog(unstarted: SparkSession, tmp_path: Path) -> No
     assert who("column.read", "orders.day") == {"ana", "ben", "dora"}
     assert warden.check("sam", "table.create", "schema:lk:spark.shop").allow
     assert notes(result) >= {
-        "managed_table spark.shop.orders: ALL to fay: the older authorization alone knows it",
+        "managed_table spark.shop.orders: ALL to fay: only the older authorization has it",
         "database spark.shop: SELECT to hal: nothing on a schema",
-        "index_table spark.shop.idx: INDEX_TABLE: an index is no table",
+        "index_table spark.shop.idx: INDEX_TABLE: an index is not a table",
     }
     assert "grants on columns, which give nothing" in result.report.not_read
     assert result.manifest.source == "hive-metastore"

@@ -143,13 +143,13 @@ def test_what_tags_do_not_permit_is_listed() -> None:
     assert warden.check(ANA, "schema.load", "schema:lk:aws.shop").allow
     expression = 'lftagpolicy {0}.[{{"TagKey": "team", "TagValues": ["sales"]}}]'
     table, database = expression.format("TABLE"), expression.format("DATABASE")
-    condition = "condition: the permission holds under a condition of the request"
-    nothing = "no database, table or column of the replies has such LF-tags"
+    condition = "condition: the permission applies only under a condition on the request"
+    nothing = "no database, table or column of the responses has such LF-tags"
     assert notes == {
         f"{table}: SELECT to {ANA}: LF-tag policy: {nothing}",
-        f"{table}: DESCRIBE to {ANA}: LFTAGPOLICY: means nothing on what has these LF-tags",
+        f"{table}: DESCRIBE to {ANA}: LFTAGPOLICY: no meaning on objects with these LF-tags",
         f"{table}: DELETE to {ANA}: {condition}",
-        f"{database}: DROP to {ANA}: LFTAGPOLICY: means nothing on what has these LF-tags",
+        f"{database}: DROP to {ANA}: LFTAGPOLICY: no meaning on objects with these LF-tags",
         f"SELECT of {ANA} on {table}: grant option: Gravitino has no grant option on one object",
     }
 
@@ -189,10 +189,10 @@ def test_filters_of_cells_that_have_all_rows_are_columns(name: str, expected: st
     warden, notes = read(DATABASE, given, FILTERS)
     assert reach(warden) == f"orders:; {expected}"
     filtered = f"datacellsfilter shop.people.{name}: "
-    assert f"{filtered}DESCRIBE to {ANA}: DATACELLSFILTER: means nothing on what a filter of" in (
+    assert f"{filtered}DESCRIBE to {ANA}: DATACELLSFILTER: no meaning on a data cells filter" in (
         "\n".join(notes)
     )
-    gives_some = "it gives some rows, or the replies do not say which columns"
+    gives_some = "it grants only some rows, or the responses do not list its columns"
     assert (f"{filtered}SELECT to {ANA}: data cells filter: {gives_some}" in notes) is (
         expected == "people:" and name != "no columns"
     )
@@ -251,7 +251,7 @@ def test_altering_a_database_alters_no_table() -> None:
     ]
     warden, notes = read(DATABASE, permissions(*given))
     assert reach(warden) == "orders: load write id card day; people: load write name card day"
-    altered = "`ALTER` on a database: in Gravitino owners alter a schema"
+    altered = "`ALTER` on a database: in Gravitino, altering a schema is for owners"
     assert f"database shop: ALTER to {ANA}: {altered}" in notes
 
 

@@ -137,12 +137,12 @@ def test_a_server_as_catalogs(unstarted: SparkSession, tmp_path: Path) -> None:
     assert allowed(warden, "fileset.load", "main.shop.files") == {"main.shop.files": {BEN}}
     assert warden.check(DORA, "table.create", "schema:lk:main.shop").allow
     assert not warden.check(ANA, "schema.drop", "schema:lk:main.shop").allow
-    later = "a user of this name was made after the object, which another one made"
+    later = "the user of this name is newer than the object, so another user created it"
     assert notes(result) >= {
-        f"external main.shop.people of {EVE}: owner who came later: {later}",
-        "view main.shop.totals of gone@corp.test: user who is gone: the server has no user of"
+        f"external main.shop.people of {EVE}: owner newer than the object: {later}",
+        "view main.shop.totals of gone@corp.test: unknown user: the server has no user of"
         " this name",
-        "SELECT of gone@corp.test on external main.shop.orders: user who is gone: the server has no"
+        "SELECT of gone@corp.test on external main.shop.orders: unknown user: the server has no"
         " user of this name",
         f"schema:lk:main.shop: MODIFY to {BEN}: it lacks SELECT",
         f"schema:lk:main.shop: the owner {ANA}: who owns a schema owns nothing in it",

@@ -32,7 +32,7 @@ from tests.analysis.lakes import lake
 
 Allowed = set[tuple[Principal, Entity, str]]
 
-few = a_share_of_the_examples(512)  # every user, entity and operation is asked about
+few = a_share_of_the_examples(512)  # every user, entity and operation is checked
 
 
 def allowed(matrix: Matrix, users: Sequence[Principal]) -> Allowed:

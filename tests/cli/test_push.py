@@ -189,7 +189,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def added(target: Any, furnished: Path, capsys: pytest.CaptureFixture[str]) -> GoOn:
-    """The page followed as far as its target, and a way to go on."""
+    """Follows the page up to its target; returns a function that continues."""
     return add_target(furnished, capsys)
 
 
@@ -200,14 +200,14 @@ def unanswered(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> GoOn:
-    """The same with an address at which nobody is asked."""
+    """The same, with an address that is never contacted."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAKEWARDEN_TARGET_URL", "postgresql://keeper@127.0.0.1:1/d")
     return add_target(furnished, capsys)
 
 
 def add_target(furnished: Path, capsys: pytest.CaptureFixture[str]) -> GoOn:
-    """Adds the page's target to a copy of the store, here; a way to go on."""
+    """Adds the page's target to a copy of the store here; returns a function that continues."""
     shutil.copytree(furnished, Path.cwd(), dirs_exist_ok=True)
     assert run(page()[1], capsys)[0] == 0
 
@@ -219,7 +219,7 @@ def add_target(furnished: Path, capsys: pytest.CaptureFixture[str]) -> GoOn:
 
 @pytest.fixture
 def pushed(added: GoOn) -> GoOn:
-    """What the page tells was pushed, and a way to go on."""
+    """Pushes like the page; returns a function that continues."""
     with opened_service(STORE) as service:
         push(service)
     return added

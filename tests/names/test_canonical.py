@@ -96,7 +96,7 @@ def test_new_names_are_refused_for_what_a_reader_cannot_see(name: str, message: 
     assert str(refusal.value) == message
 
 
-# First and last of each run of characters that are printable for Python but drawn as nothing.
+# The first and the last of each run of characters that Python calls printable but are invisible.
 INVISIBLE = [
     (0x034F, 0x034F),
     (0x115F, 0x1160),

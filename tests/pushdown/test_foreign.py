@@ -16,7 +16,7 @@ ALLOWED = {READ: frozenset({"ana"})}
 
 
 def of_readers(**members: str) -> Holdings:
-    """A grant of others to the role `readers`, and who is a direct member of which role."""
+    """A grant of others to the role `readers`, and the direct members of roles."""
     named = {role: frozenset(names.split()) for role, names in members.items()}
     return Holdings([("readers", READ)], named, "PUBLIC")
 

@@ -24,7 +24,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Seldom:
-    """Some jobs, and the folder that has what each of them made locally."""
+    """Some jobs, and the folder with their local results."""
 
     jobs: tuple[Job, ...]
     made: Path

@@ -249,7 +249,7 @@ def test_the_owner_always_sees_the_namespace(wire: Wire) -> None:
 
 
 def own(wire: Wire, principal: str, present: bool = True) -> None:
-    """States the principal of a namespace, like anything other than this dialect does."""
+    """Sets the principal of a namespace without this dialect."""
     owner = Entity("kerberosprincipal", principal)
     row = RelationRow(owners.RELATION, Entity("namespace", "sales"), owner)
     changes: list[Change] = [RelationChanged(row, present)]

@@ -1,6 +1,6 @@
-"""Every operation of both profiles is let through over HTTP for somebody, and refused to somebody.
+"""Over HTTP, every operation of both profiles is allowed for some caller and denied for another.
 
-The cases are those of the scenario files, as `test_scenarios` and `test_rows` ask them.
+The cases are those of the scenario files, with the requests of `test_scenarios` and `test_rows`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEVER_ALONE: Final = {
     "program.create": "never refuses what deploying the application allowed",
     "privilege.grant_ahead": "`privilege.grant` on what is not there: `test_privileges`",
 }
-"""Operations that only come along, and what shows them instead."""
+"""Operations that are only checked together with others, and how they are shown instead."""
 
 ASKED: Final = sorted((set(CALLS) | set(FILTERS) | set(ASKED_WITH)) - set(NEVER_ALONE))
 PROFILES: Final = ("cdap", "cdap_parent_write")
@@ -32,7 +32,7 @@ PROFILES: Final = ("cdap", "cdap_parent_write")
 
 @cache
 def answered() -> frozenset[tuple[str, str, bool]]:
-    """Profile and operation of each case that is asked over HTTP, and which answers it wants."""
+    """Profile and operation of each case over HTTP, and the expected answers."""
     return frozenset(
         (scenario.model_name, case.operation or "", answer)
         for scenario in map(read, FILES)
@@ -43,7 +43,7 @@ def answered() -> frozenset[tuple[str, str, bool]]:
 
 
 def _answers(case: Case) -> Iterator[bool]:
-    """Of a list: whether anybody is shown something, and whether anybody is shown less."""
+    """For a list: whether anybody sees something, and whether anybody sees less."""
     if case.lists is None:
         yield from (answer for answer, users in ((True, case.allow), (False, case.deny)) if users)
         return
@@ -55,7 +55,7 @@ def _answers(case: Case) -> Iterator[bool]:
 
 
 def _refuses(profile: str, operation: str) -> bool:
-    """Whether anybody is ever refused the operation itself."""
+    """Whether the operation itself is ever denied to anybody."""
     rules = models.load(profile).operation(operation).rules.values()
     return not any(isinstance(rule, Anyone) for rule in rules)
 

@@ -24,7 +24,7 @@ _DESCRIBED: Final = {"editableProperties": {"description": "x"}}
 def _input_mutation(
     field: str, operation: str, type: str, input: Any, *, urn: str = "", inner: str = ""
 ) -> Asked:
-    """A mutation that takes an input of a type, and perhaps a URN before it."""
+    """A mutation with an input of a type, possibly after a URN."""
     arguments = f'urn: "{urn}", input: $i' if urn else "input: $i"
     query = f"mutation m($i: {type}) {{ {field}({arguments}){inner} }}"
     return Asked(operation, query, {"i": input})

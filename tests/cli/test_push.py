@@ -292,7 +292,7 @@ def test_an_account_that_may_act_as_the_store_account_is_warned_about(
         monkeypatch.setattr(SqlStore, "account", lambda _, account=account: account)
         code, out, _ = pushed("doctor pg")
         assert code == 0
-        told = f"may act as `{account.name}`, which lakewarden's own store is kept with"
+        told = f"may act as `{account.name}`, the account of lakewarden's own store"
         assert (told in out) == is_told, account
     target.execute("CREATE ROLE lw_test LOGIN")
     mine = sa.make_url(url).set(username="lw_test", database="postgres")
@@ -337,8 +337,13 @@ def test_grants_of_others_are_adopted_and_then_revoked(
     code, out, _ = pushed("adopt pg --out adopted.toml")
     assert code == 1
     assert "on table:quillmere:warehouse.sales.orders to role:quillmere:pg-bo" in out
-    assert "not adopted: DELETE on sales.orders of ana: whatever says it in the realm also" in out
-    assert "not adopted: REFERENCES on sales.orders of ana: nothing in the realm" in out
+    assert (
+        "not adopted: DELETE on sales.orders of ana: a statement that allows it would also give"
+        in out
+    )
+    assert (
+        "not adopted: REFERENCES on sales.orders of ana: the realm's model has no privilege" in out
+    )
     assert "on schema:quillmere:warehouse.sales to role:quillmere:pg-loaders" in out
     assert "which they do not hold now" not in out
     before = everything(target)
@@ -583,11 +588,11 @@ def test_a_reset_takes_back_what_is_ours(target: Any, pushed: GoOn) -> None:
     [
         ("plan absent", "unknown target `absent`; `lakewarden push targets` lists them"),
         ("target add pg --realm lake --catalog quillmere.warehouse", "a target `pg` already"),
-        ("target add Pg --realm lake --catalog quillmere.warehouse", "small letters"),
+        ("target add Pg --realm lake --catalog quillmere.warehouse", "lower-case letters"),
         ("target add two --realm lake --catalog quillmere", "METALAKE.CATALOG"),
         (
             "target add two --realm lake --catalog q.c --url oracle://h/d",
-            "cannot be told; expected one of: mariadb, mysql, postgresql",
+            "`; expected one of: mariadb, mysql, postgresql",
         ),
         (
             "target add two --realm _server --catalog q.c --url postgresql://h/d",

@@ -70,7 +70,7 @@ def test_a_push_that_stops_goes_on_with_its_plan(
     assert push("doctor shop")[:2] == (
         1,
         "it may not set default roles: GRANT UPDATE ON mysql.* TO `pusher`@`%`\n"
-        "it may not make masking views: GRANT SELECT, INSERT, DELETE, CREATE, DROP, CREATE VIEW,"
+        "it may not create masking views: GRANT SELECT, INSERT, DELETE, CREATE, DROP, CREATE VIEW,"
         r" SHOW VIEW ON `lw\_shop\_masked`.* TO `pusher`@`%` WITH GRANT OPTION"
         "\n",
     )

@@ -99,7 +99,7 @@ def test_rows_and_values_that_are_hidden_before_their_time_are_listed(
         for one in told(READS, within(BARS[bar], window)).residues
         if one.principal == "user:ana"
     ]
-    early = [one.access for one in left if "still to begin" in one.why]
+    early = [one.access for one in left if "starts later" in one.why]
     assert early == ["SELECT"] * (window in (NOT_YET, WHILE))
 
 
@@ -109,7 +109,7 @@ def test_access_that_begins_or_ends_is_not_granted(
 ) -> None:
     made = told(within(READS, window))
     assert is_read(made) == (window == ALWAYS)
-    ending = {one.access for one in made.residues if one.why.startswith("it ends")}
+    ending = {one.access for one in made.residues if one.why.startswith("it expires")}
     assert ("SELECT" in ending) == (window == UNTIL)
 
 

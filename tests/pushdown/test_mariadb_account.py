@@ -112,7 +112,7 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(
             execute(admin, missing[0].partition(": ")[2])
         with made.connected() as database:
             (unseen,) = database.warnings()
-            assert unseen.startswith("drift does not see all that others made")
+            assert unseen.startswith("drift does not see everything that runs")
         rights = given(admin)
         assert not any("beside" in place for _, place in rights)
         whole = left_out(made)
@@ -141,4 +141,4 @@ def test_an_account_that_may_do_everything_is_warned_about(
     assert strong.missing_rights() == []
     with strong.connected() as database:
         (said,) = database.warnings()
-    assert "may do everything in the server" in said
+    assert "has all rights on the server" in said

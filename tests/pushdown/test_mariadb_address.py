@@ -26,16 +26,16 @@ SECRET = "s3cret-of-the-account"
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("?ssl=true", "with no options but `sslmode` and `sslrootcert`"),
-        ("?sslmode", "with no options but"),
-        ("?sslmode=require&sslmode=disable", "with no options but"),
+        ("?ssl=true", "with no options except `sslmode` and `sslrootcert`"),
+        ("?sslmode", "with no options except"),
+        ("?sslmode=require&sslmode=disable", "with no options except"),
         (
             "?sslmode=VERIFY_IDENTITY",
             "`sslmode`: expected disable, require, verify-ca, verify-",
         ),
         ("?sslrootcert=/ca.pem", "`sslrootcert` needs `sslmode=verify-full`"),
         ("?sslmode=require&sslrootcert=/ca.pem", "`sslrootcert` needs"),
-        ("?sslmode=verify-full&sslrootcert=/no/such/file", "expected a file of certificates"),
+        ("?sslmode=verify-full&sslrootcert=/no/such/file", "expected a certificate file"),
     ],
 )
 def test_options_that_are_none(options: str, said: str) -> None:

@@ -244,7 +244,7 @@ def test_the_account_that_pushes_is_told_nothing(made: MariadbEstate, own: Conne
     while missing := pusher.missing_rights():
         execute(own, missing[0].partition(": ")[2])
     wish, _ = pusher.push()
-    assert "it is the account that pushes" in str({one.why for one in wish.residues})
+    assert "it is the target's own account" in str({one.why for one in wish.residues})
     assert not pusher.held().roles
 
 

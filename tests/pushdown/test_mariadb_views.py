@@ -365,7 +365,7 @@ def test_a_table_that_changes_below_a_view_opens_nothing(made: MariadbEstate) ->
         with pytest.raises(pymysql.MySQLError, match="invalid"):
             execute(connection, f"SELECT * FROM {own}")
         wish, _ = made.push(made.held())
-        assert "the database has nothing of that name" in {one.why for one in wish.residues}
+        assert "the database has no object of that name" in {one.why for one in wish.residues}
         assert (VIEWS,) not in execute(admin, "SHOW DATABASES")
 
 
@@ -374,7 +374,7 @@ def test_a_database_of_our_name_that_is_not_ours(server: str) -> None:
         execute(admin, f"CREATE DATABASE {VIEWS}")
         execute(admin, f"CREATE TABLE {VIEWS}.theirs (one int)")
         wish, _ = made.push()
-        assert "is not ours" in str([one.why for one in wish.residues])
+        assert "was not created by lakewarden" in str([one.why for one in wish.residues])
         with made.as_user(ANA) as connection:
             assert not may(connection, "SELECT 1 FROM sales.orders")
         assert execute(admin, f"SHOW TABLES IN {VIEWS}") == [("theirs",)]
@@ -395,7 +395,7 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
         while missing := own.missing_rights():
             if all("masking views" in one for one in missing):
                 with connected(own.address) as database:
-                    assert "may not make masking views" in database.objects().no_views
+                    assert "may not create masking views" in database.objects().no_views
             execute(admin, missing[0].partition(": ")[2])
         for name in before.roles:
             execute(admin, f"GRANT {quoted(name)} TO pusher WITH ADMIN OPTION")

@@ -77,7 +77,7 @@ def test_hostile_names_are_exact_or_left_out(mysql_url: str) -> None:
         local = [one for one in made.users() if account_of(made.name(one)).host == "%"]
         counts = compare(made, wish, local)
         assert counts["True True"] > 10
-        why = "a role of MySQL would have a grant on another database by its name"
+        why = "with this name, a MySQL role would get a grant on another database"
         assert (why, "schema:lk:c.b\\c") in {(one.why, one.entity) for one in wish.residues}
 
 

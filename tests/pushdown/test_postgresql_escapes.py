@@ -342,7 +342,7 @@ def test_an_account_that_did_not_make_our_roles_is_told_what_it_lacks(
         as_account(made, "first").push()
     mine = as_account(made, "second")
     (lack,) = mine.missing_rights()
-    assert "1 of the roles of ours" in lack
+    assert "1 of lakewarden's roles" in lack
     with pytest.raises(BadInput, match="permission denied"):
         mine.with_facts(facts()).push()
     own.execute(sql.SQL(lack.partition(": ")[2]))

@@ -86,7 +86,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated(url: str) -> None:
 def test_a_server_that_is_frozen(made: Estate) -> None:
     """The push waits once, for the statement timeout."""
     with (
-        pytest.raises(Unavailable, match="no answer within 2 seconds"),
+        pytest.raises(Unavailable, match="no response within 2 seconds"),
         connected(made.address, timeout_s=1, answer_s=1) as database,
         frozen(database.process),
     ):
@@ -189,7 +189,7 @@ def test_a_schema_of_our_name_that_is_not_ours(made: Estate) -> None:
         own.execute("CREATE SCHEMA lw_pg_masked")
         with connected(made.address) as database:
             other = push.plan(database, made.state, made.target, NOW)
-        assert any("is not ours" in residue.why for residue in other.residues)
+        assert any("was not created by lakewarden" in residue.why for residue in other.residues)
         assert Act.ADD_VIEW not in {step.act for step in other.steps}
         fails(made, plan, BadInput, "already exists")
         own.execute("DROP SCHEMA lw_pg_masked")

@@ -146,6 +146,6 @@ def test_only_access_without_an_end_is_granted(
         wish, _ = made.push()
         compare(made, wish)
         assert _held(made, NAMES[2]) == ({"SELECT"} if given else set())
-        ending = [one for one in wish.residues if one.why.startswith("it ends")]
+        ending = [one for one in wish.residues if one.why.startswith("it expires")]
         is_now = (begins or NOW) <= NOW < (ends or NOW + 1)
         assert bool(ending) == (is_now and not given)

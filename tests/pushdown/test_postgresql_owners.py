@@ -192,7 +192,7 @@ def test_what_is_held_so_is_neither_touched_nor_adopted(
         adopted = push.proposal(database, made.state, made.target, NOW)
     assert not [one for one in plan.steps if one.act is Act.REVOKE_FOREIGN]
     whys = {one.why for one in adopted.left if " THROUGH " in one.grant.privilege}
-    assert whys == {"it is held with the rights of another, not by a grant"}
+    assert whys == {"it comes from the rights of another account, not from a grant"}
     made.push(made.held())
     assert through(made) == before
 

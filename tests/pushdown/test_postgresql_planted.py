@@ -85,7 +85,7 @@ def test_a_schema_for_masking_views_that_others_made_is_not_ours(
     assert reads(target, BO)
     masked = target.with_facts(facts(READS, MASK))
     plan = push_all(masked)
-    assert "is not ours" in str(list(plan.residues))
+    assert "was not created by lakewarden" in str(list(plan.residues))
     views = own.execute("SELECT viewname FROM pg_views WHERE schemaname = %s", [name]).fetchall()
     assert views in ([("planted",)], [])
     push_all(target.with_facts(facts()))

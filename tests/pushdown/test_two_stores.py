@@ -104,7 +104,7 @@ def test_a_user_of_mariadb_has_roles_of_one_store(mariadb_url: str) -> None:
         of_store(made, ONE).push()
         wish, _ = of_store(made, OTHER).push()
         whys = {one.why for one in wish.residues if one.principal == "user:bo"}
-        assert whys == {"the account has another default role, and there can be one"}
+        assert whys == {"the account has another default role, and can have only one"}
         assert not of_store(made, OTHER).held().roles
 
 
@@ -119,7 +119,7 @@ def test_masking_views_are_each_stores_own(request: pytest.FixtureRequest, serve
         one.push()
         own = one.held()
         wish, _ = other.push()
-        assert not any("is not ours" in residue.why for residue in wish.residues)
+        assert not any("was not created by lakewarden" in residue.why for residue in wish.residues)
         assert one.held() == own
         theirs = other.held()
         assert seen_by(theirs) == {"ana"}

@@ -80,7 +80,7 @@ def test_a_column_is_not_granted_that_is_denied_by_another_name(name: str) -> No
         assert holders(made, Grant(("s", "orders"), act)) == {"bo"}
         assert not holders(made, Grant(("s", "orders", "iban"), act))
         assert holders(made, Grant(("s", "orders"), "INSERT")) == {"ana", "bo"}
-        why = "it is denied on a column whose name differs in case alone, or is part of it"
+        why = "it is denied on a column whose name differs only in case, or is a part of it"
         assert {one.principal for one in made.residues if one.why == why} == {"user:ana"}
 
 

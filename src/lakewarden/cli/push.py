@@ -91,7 +91,7 @@ def add(
 
 
 def remove(name: Target, /, *, database: Url = None) -> int:
-    """Removes a target. What was pushed stays there; `lakewarden push reset` removes it first.
+    """Removes a target. What was pushed stays; run `lakewarden push reset` first to remove it.
 
     For example:
 

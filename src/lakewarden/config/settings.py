@@ -266,28 +266,28 @@ class Push(Section):
 
     hosts: Hosts = Field(
         default=(),
-        description="Hosts of targets that are added over the API; none: targets are added by"
+        description="Allowed hosts of targets that are added over the API; none: add targets with"
         " `lakewarden push target add`.",
     )
     deliver: bool = Field(
         default=True,
-        description="Whether the server tells followed targets what changed; off where"
+        description="Whether the server pushes changes to followed targets; off if"
         " `lakewarden push deliver` does.",
     )
     watch_seconds: float = Field(
         default=0.0,
         ge=0.0,
         le=86_400.0,
-        description="Interval in which the server looks for drift in targets; 0: it does not, but"
-        " where `lakewarden push watch` does.",
+        description="Interval in which the server checks targets for drift; 0: only"
+        " `lakewarden push watch` does.",
     )
     webhook_url: SecretStr | None = Field(
         default=None,
-        description="Address to which whoever watches targets posts an event when drift changes;"
-        " a secret, as many receivers know the sender by it.",
+        description="Address to which an event is posted when the drift of a target changes; a"
+        " secret, because many receivers identify the sender by it.",
     )
     webhook_token_file: Path | None = Field(
-        default=None, description="File with the bearer token that the webhook asks for."
+        default=None, description="File with the bearer token for the webhook."
     )
 
 

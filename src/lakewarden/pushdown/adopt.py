@@ -35,8 +35,8 @@ from lakewarden.service.state import RealmState
 MOST: Final = 2_000
 """The most grants that one proposal considers; the others are listed."""
 
-_NO_PRIVILEGE: Final = "nothing in the realm's model says it"
-_LEFT_OUT: Final = "the realm allows it, and a push leaves it out; the plan of one says why"
+_NO_PRIVILEGE: Final = "the realm's model has no privilege for it"
+_LEFT_OUT: Final = "the realm allows it, but a push leaves it out; its plan says why"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,7 +126,7 @@ def _why(ways: Sequence[_Opening]) -> str:
     given = [one for one in ways if one.way.needs and not one.way.lifted]
     if given:
         beyond = min((sorted(one.beyond) for one in given), key=len)
-        return f"whatever says it in the realm also gives {', '.join(beyond)}"
+        return f"a statement that allows it would also give {', '.join(beyond)}"
     lifted = sorted({id for one in ways for id in one.way.lifted})
     if lifted:
         return f"the realm denies it: {', '.join(lifted)}"
@@ -183,7 +183,7 @@ class _Proposal:
         for one in denied[:MOST]:
             found.setdefault(one.grantee, []).append(one)
         for one in denied[MOST:]:
-            self._leave_out(one, f"only the first {MOST:,} grants are looked at")
+            self._leave_out(one, f"only the first {MOST:,} grants are examined")
         return dict(sorted(found.items()))
 
     def _holder(
@@ -205,9 +205,11 @@ class _Proposal:
         """The needs that would allow the grant; empty if the realm cannot express it."""
         act = one.grant.privilege
         if act == OWNER:
-            return self._nothing(one, "it is owned there; owners of the realm are set in the realm")
+            return self._nothing(one, "it is ownership in the target; owners are set in the realm")
         if THROUGH in act:
-            return self._nothing(one, "it is held with the rights of another, not by a grant")
+            return self._nothing(
+                one, "it comes from the rights of another account, not from a grant"
+            )
         if act not in self._mapping.engine.acts:
             return self._nothing(one, _NO_PRIVILEGE)
         operation = self._realm.matrix.operation(self._mapping.operation(act))
@@ -219,7 +221,7 @@ class _Proposal:
         if NONE in operation.rules:
             return self._nothing(one, _NO_PRIVILEGE)
         if len(entities) != 1:
-            return self._nothing(one, "the realm has nothing of that name")
+            return self._nothing(one, "the realm has no entity of that name")
         held = {each.grant.privilege for each in beside if each.grant.path == one.grant.path}
         held |= self._seen.get(one.grant.path, frozenset())
         alike = self._alike(operation, entities[0].type) - held

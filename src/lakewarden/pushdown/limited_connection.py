@@ -38,7 +38,7 @@ class LimitedConnection(psycopg.Connection[Any]):
                 elif monotonic() > until:
                     # Without a close, the rollback would wait for as long again.
                     self.close()
-                    message = f"it gave no answer within {self.answer_s:g} seconds"
+                    message = f"no response within {self.answer_s:g} seconds"
                     raise psycopg.OperationalError(message)
                 state = gen.send(ready)
         except StopIteration as end:

@@ -58,7 +58,7 @@ _SCHEMAS: Final = """
 SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
 """
 _TOO_LONG: Final = "its name is too long for a grant on a database"
-_HAS_BACKSLASH: Final = "a role of MySQL would have a grant on another database by its name"
+_HAS_BACKSLASH: Final = "with this name, a MySQL role would get a grant on another database"
 _VIEW: Final = "VIEW"
 _LONGEST_LOCK: Final = 64
 _LONGEST_ROLE: Final = 128
@@ -149,12 +149,12 @@ class Database:
         beyond = len(self._marks.personal("")) - _LONGEST_ROLE_OF_MYSQL
         if beyond > 0:
             longest = len(self._marks.target) - beyond
-            message = f"the name of a target of MySQL has at most {longest} characters"
-            raise BadInput(f"{message}; add it again with another one", where="name")
+            message = f"the name of a MySQL target has at most {longest} characters"
+            raise BadInput(f"{message}; add the target again with a shorter name", where="name")
         for row in self._rows("SHOW GLOBAL VARIABLES LIKE 'partial_revokes'"):
             if row["Value"].upper() in ("ON", "1"):
-                message = "with `partial_revokes` = ON names of databases in grants are read in"
-                raise BadInput(f"{message} another way; switch it off", where="url")
+                message = "with `partial_revokes` = ON, MySQL reads database names in grants"
+                raise BadInput(f"{message} differently; switch it off", where="url")
 
     @property
     def prefix(self) -> str:
@@ -400,11 +400,11 @@ class Database:
         )
         more = f", and {len(refused) - _LISTED} more" if len(refused) > _LISTED else ""
         why = (
-            "the account may not take something away, so nothing was given"
+            "the account may not revoke everything, so nothing was granted"
             if is_open
-            else ("the account may not do all of it, and the rest was done")
+            else ("the account may not execute some statements; the others were executed")
         )
-        see = "the journal is kept; see what the account of the target lacks"
+        see = "the journal is kept; check the rights of the target's account"
         return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
     def _views(self, catalog: Catalog) -> MaskingViews:

@@ -40,7 +40,7 @@ class AccountRights:
 
     def unreadable(self) -> str:
         """The message for an account that cannot read its own rights."""
-        what = "it may not read the system's tables"
+        what = "it may not read the system tables"
         rights = "SELECT" if self.is_mysql else "SELECT, UPDATE"
         return f"{what}: GRANT {rights} ON mysql.* TO {grantee(self.me)}"
 
@@ -50,7 +50,7 @@ class AccountRights:
         if "CREATE USER" not in everywhere:
             yield f"it may not create roles: GRANT CREATE USER ON *.* TO {me}"
         if self.is_mysql and not {_ROLE_ADMIN, "SUPER"} & (everywhere | self.dynamic):
-            yield f"it may not grant roles that it has made: GRANT {_ROLE_ADMIN} ON *.* TO {me}"
+            yield f"it may not grant roles that it created: GRANT {_ROLE_ADMIN} ON *.* TO {me}"
         may_update = {Grant((), "UPDATE"), Grant(("mysql",), "UPDATE")} & self.given
         if not (self.is_mysql or may_update):
             yield f"it may not set default roles: GRANT UPDATE ON mysql.* TO {me}"
@@ -61,24 +61,24 @@ class AccountRights:
             own = self.everywhere | {one.privilege for one in self.given if one.path == (name,)}
             lacking = [one for one in (*GRANTED, GRANT_OPTION) if one not in own]
             if lacking:
-                what = f"it may not grant everything in the database {quoted(name)}"
+                what = f"it may not grant all rights in the database {quoted(name)}"
                 yield f"{what}: {self._giving(lacking, name)}"
 
     def missing_for_views(self, lacking: Iterable[str], database: str) -> Iterator[str]:
         """The message if the account is `lacking` rights in the database of masking views."""
         rights = list(lacking)
         if rights:
-            yield f"it may not make masking views: {self._giving(rights, database)}"
+            yield f"it may not create masking views: {self._giving(rights, database)}"
 
     def warnings(self) -> Iterator[str]:
         """The excessive rights of the account, and what `drift` does not see with it."""
         if self.everywhere >= {"SUPER", GRANT_OPTION}:
-            what = "the account may do everything in the server, and a push needs less"
-            yield f"{what}: give the target its own one"
+            what = "the account has all rights on the server, and a push needs fewer"
+            yield f"{what}: give the target its own account"
         shown_by = SHOWN_BY_IN_MYSQL if self.is_mysql else SHOWN_BY
         unseen = [one for one in shown_by if one not in self.everywhere]
         if unseen:
-            what = "drift does not see all that others made with the rights of its definer"
+            what = "drift does not see everything that runs with the rights of its definer"
             yield f"{what}: GRANT {', '.join(unseen)} ON *.* TO {grantee(self.me)}"
 
     def _giving(self, lacking: Iterable[str], database: str) -> str:

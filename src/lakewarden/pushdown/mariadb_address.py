@@ -35,8 +35,8 @@ class _ClearPassword:
     def authenticate(self, packet: object) -> NoReturn:
         """Ends the connection before the password is sent."""
         raise pymysql.OperationalError(
-            "it asks for the password in clear text, which is sent with"
-            f" `{_MODE}={_VERIFYING[1]}` alone"
+            "the server asks for the password in clear text, which is only sent with"
+            f" `{_MODE}={_VERIFYING[1]}`"
         )
 
 
@@ -48,7 +48,7 @@ _UNVERIFIED: Final = {
 def connection_options(url: str) -> dict[str, Any]:
     """The options of the driver's `connect`. Raises `BadInput` for an invalid address."""
     expected = BadInput(
-        "expected `mariadb://USER:PASSWORD@HOST:PORT`, with no options but"
+        "expected `mariadb://USER:PASSWORD@HOST:PORT`, with no options except"
         f" `{_MODE}` and `{_AUTHORITIES}`",
         where="url",
     )
@@ -90,7 +90,7 @@ def _verifying(authorities: str | None, *, of_host: bool) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=authorities)
     except (OSError, ValueError):
-        raise BadInput(f"`{_AUTHORITIES}`: expected a file of certificates", where="url") from None
+        raise BadInput(f"`{_AUTHORITIES}`: expected a certificate file", where="url") from None
     # Self-made certificates of these servers do not meet Python's strict checks.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = of_host

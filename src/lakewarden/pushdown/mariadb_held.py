@@ -100,15 +100,15 @@ class HeldRoles:
             name = user_name(account)
             own = self._marks.personal(name)
             if account in catalog.lent:
-                refused[name] = "the account was granted to others, who would have its rights too"
+                refused[name] = "the account was granted to others, who would get its rights too"
             elif account == catalog.me:
-                refused[name] = "it is the account that pushes, which nothing limits"
+                refused[name] = "it is the target's own account, whose rights cannot be limited"
             elif account in catalog.unlimited:
-                refused[name] = "the account has SUPER, so nothing limits it"
+                refused[name] = "the account has SUPER, so its rights cannot be limited"
             elif default in catalog.roles - {own}:
-                refused[name] = "the account has another default role, and there can be one"
+                refused[name] = "the account has another default role, and can have only one"
             elif own in catalog.roles - catalog.administered:
-                refused[name] = "the role that the user would have is somebody else's"
+                refused[name] = "another account administers the role for the user"
             elif not account.host or member_of(name) is not None:
                 refused[name] = "a grant cannot name the account exactly"
         return refused

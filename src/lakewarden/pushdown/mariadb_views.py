@@ -133,10 +133,10 @@ class MaskingViews:
     def problem(self) -> str:
         """The reason why there can be no views; "" if there can."""
         if self._is_foreign:
-            message = f"the database `{self._schema}` is not ours"
+            message = f"the database `{self._schema}` was not created by lakewarden"
             return f"{message}: drop or rename it, or give the target another name"
         if self.missing_rights():
-            return "the account of the target may not make masking views; see what it lacks"
+            return "the target's account may not create masking views; check its rights"
         return ""
 
     def missing_rights(self) -> list[str]:

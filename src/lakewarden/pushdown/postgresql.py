@@ -39,7 +39,8 @@ from lakewarden.service.push_lock import under_way
 ENGINE: Final = "postgresql"
 
 _EXPECTED: Final = (
-    "expected `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
+    "expected `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, with other characters"
+    " percent-encoded"
 )
 
 _OPTIONS: Final = {
@@ -127,8 +128,8 @@ def connected(
     except psycopg.Error as error:
         raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
     except UnicodeError:
-        message = f"the target `{address.target}`: the server has a name of another encoding"
-        raise BadInput(f"{message} than that of the database") from None
+        message = f"the target `{address.target}`: the server has a name in another encoding"
+        raise BadInput(f"{message} than the database") from None
 
 
 def _conninfo(url: str) -> str:

@@ -76,7 +76,9 @@ class AccountRights:
             if tuple(path) in paths:
                 found.setdefault(owner, []).append(tuple(path))
         for owner, own in found.items():
-            what = f"it is no member of {self._quoted(owner)}, who owns {len(own)} of the catalog's"
+            what = (
+                f"it is no member of {self._quoted(owner)}, which owns {len(own)} of the catalog's"
+            )
             example = self._quoted(*own[0])
             gives = f"GRANT {self._quoted(owner)} TO {me}"
             yield f"{what} schemas and tables, such as {example}: {gives}"
@@ -89,7 +91,7 @@ class AccountRights:
             by_maker.setdefault(maker, []).append(role)
         me = self._quoted(self._name)
         for maker, roles in by_maker.items():
-            what = f"it does not administer {len(roles)} of the roles of ours, such as"
+            what = f"it does not administer {len(roles)} of lakewarden's roles, such as"
             gives = f"GRANT {', '.join(map(self._quoted, roles))} TO {me} WITH ADMIN OPTION"
             if maker is not None:
                 gives = f"GRANT {self._quoted(maker)} TO {me}"
@@ -101,23 +103,25 @@ class AccountRights:
         Also the tables in which our roles see no rows despite their grants.
         """
         if self._is_super:
-            what = "the account is a superuser, and a push needs none"
-            yield f"{what}: give the target its own one"
+            what = "the account is a superuser, which a push does not need"
+            yield f"{what}: give the target its own account"
         stuck: dict[str, list[HeldGrant]] = {}
         for one in granted:
             if one.is_stuck:
                 stuck.setdefault(one.grantor, []).append(one)
         for grantor, own in sorted(stuck.items()):
-            what = f"it cannot revoke what {self._quoted(grantor)} granted to roles of ours"
+            what = f"it cannot revoke what {self._quoted(grantor)} granted to lakewarden's roles"
             example = f"{own[0].privilege} on {own[0].kind} {own[0].object} to `{own[0].role}`"
-            follows = "a push makes the role anew, and the one from before stays without members"
+            follows = "a push creates the role again, and the old role stays without members"
             yield f"{what}, such as {example}: {follows}"
         closed = [self._quoted(*path) for (path,) in self._rows(_CLOSED, [[*ours]])]
         if closed:
-            what = f"nobody but owners sees rows of {len(closed)} tables that our roles are granted"
+            what = (
+                f"only owners see rows of {len(closed)} tables that lakewarden's roles are granted"
+            )
             why = "row security is on, and there is no policy"
             gives = f"ALTER TABLE {closed[0]} DISABLE ROW LEVEL SECURITY"
-            yield f"{what}, such as {closed[0]}, as {why}; if that is not meant: {gives}"
+            yield f"{what}, such as {closed[0]}, because {why}; if this is not intended: {gives}"
 
     def acts_as(self, account: ServerAccount) -> bool:
         """Whether it is this account, or may act as it, such as a superuser."""

@@ -14,7 +14,7 @@ from lakewarden.pushdown.grants import Grant
 Rows = Callable[..., list[tuple[Any, ...]]]
 """The rows of a query with its parameters."""
 
-LENT: Final = "the account was granted to others, who would have its rights too"
+LENT: Final = "the account was granted to others, who would get its rights too"
 
 _LENT: Final = """
 SELECT of.rolname, member.rolname

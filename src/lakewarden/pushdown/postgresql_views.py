@@ -159,7 +159,7 @@ class MaskingViews:
         marked = self._rows(_SCHEMA_MARK, [self._schema])
         if not marked or (marked[0][0] in self._marks and marked[0][1]):
             return ""
-        message = f"the schema `{self._schema}` of the database is not ours"
+        message = f"the schema `{self._schema}` was not created by lakewarden"
         return f"{message}: drop or rename it, or give the target another name"
 
     def names(self) -> frozenset[str]:

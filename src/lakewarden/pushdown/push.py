@@ -257,7 +257,7 @@ def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
     """The rules of the realm for the target; raises `BadInput` if their setting is off."""
     why = switched_off(target, realm)
     if why:
-        raise BadInput(f"{why}; a reset of `{target.name}` takes back what was pushed")
+        raise BadInput(f"{why}; a reset of `{target.name}` removes what was pushed")
     return of_model(realm.realm.model)[target.kind]
 
 
@@ -296,8 +296,8 @@ def apply(database: Database, agreed: PushPlan) -> int:
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
     if left or database.held() != agreed.wanted:
         kept = "the journal is kept" if agreed.is_journalled else "nothing was changed"
-        message = f"the target did not come to what was planned; {kept}"
-        raise Conflict(f"{message}; see what the account of the target lacks, and plan again")
+        message = f"the target did not reach the planned state; {kept}"
+        raise Conflict(f"{message}; check the rights of the target's account, and plan again")
     return len(agreed.statements)
 
 
@@ -442,6 +442,6 @@ class Session:
 def session(target: PushTarget, url: str, store: str) -> Iterator[Session]:
     """A session with a target of the store with this id; raises `Unavailable`."""
     if target.kind not in CONNECT:
-        raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
+        raise BadInput(f"cannot push to `{target.kind}`; expected one of: {', '.join(CONNECT)}")
     with CONNECT[target.kind](Address(url, target.name, store)) as database:
         yield Session(database, target)

@@ -43,7 +43,7 @@ _TABLE: Final = 2
 _COLUMN: Final = 3
 """The lengths of the paths of a table and of a column."""
 
-_ALIKE: Final = "it is denied on a column whose name differs in case alone, or is part of it"
+_ALIKE: Final = "it is denied on a column whose name differs only in case, or is a part of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +237,9 @@ class _Builder:
                 continue
             name = identities.person(principal)
             if identities.user(name) != principal:
-                self._leave_out("the database would take the name for another user", of=principal)
+                self._leave_out("the database would read the name as another user", of=principal)
             elif name in self._objects.unlimited:
-                self._leave_out("nothing limits the account", of=principal)
+                self._leave_out("the rights of the account cannot be limited", of=principal)
             elif name not in self._objects.users:
                 self._leave_out("the database has no such user", of=principal)
             elif name in self._objects.refused_users:
@@ -259,9 +259,11 @@ class _Builder:
         for path, ids in found.items():
             for id in ids:
                 if len(ids) > 1:
-                    self._leave_out("another thing has the same name", tree.entity(id))
+                    self._leave_out("another entity has the same name", tree.entity(id))
                 elif any(path[:depth] not in found for depth in range(len(path))):
-                    self._leave_out("the realm does not have what it lies in", tree.entity(id))
+                    self._leave_out(
+                        "the realm does not have the entity that contains it", tree.entity(id)
+                    )
                 else:
                     paths[id] = path
         return paths
@@ -292,10 +294,10 @@ class _Builder:
         if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
             return False  # the residue of its table says so
         if not self._objects.has(path):
-            self._leave_out("the database has nothing of that name", entity)
+            self._leave_out("the database has no object of that name", entity)
             return False
         if len(path) == _TABLE and (path in self._objects.views) != (type == "view"):
-            self._leave_out("the database has something else of that name", entity)
+            self._leave_out("the database has an object of another kind with that name", entity)
             return False
         return True
 
@@ -320,7 +322,7 @@ class _Builder:
                     continue
                 allowed, partly = self._allowed(self._realm.matrix, group, act)
                 for table in partly & there:
-                    why = "it is denied on a column; it is granted on the others that are stored"
+                    why = "it is denied on a column; it is granted on the other stored columns"
                     self._leave_out_for(group, why, table, act)
                 allowed &= there
                 self._tell_ending(group, act, allowed | partly, there)
@@ -407,7 +409,7 @@ class _Builder:
             return
         present, partly = self._allowed(self._present.matrix, group, act)
         for id in ((present | partly) & there) - lasting:
-            self._leave_out_for(group, "it ends, and grants have no end", id, act)
+            self._leave_out_for(group, "it expires, and grants cannot expire", id, act)
 
     def _add_shared(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
@@ -415,7 +417,7 @@ class _Builder:
         """Adds grants on objects that have no filter and no mask for any user."""
         for act, number, allowed in rows:
             for column in allowed & self._beside:
-                why = "filters or masks are on its table, or on one below that"
+                why = "its table, or a table below it, has filters or masks"
                 self._leave_out_for(groups[number], why, column, act)
         limited = self._limited | self._above | self._beside
         open_rows = [(act, number, ids - limited) for act, number, ids in rows]
@@ -476,25 +478,25 @@ class _Builder:
         path, entity = self._paths[table], self._snapshot.coded.tree.entity(table)
         read = self._read(table, principal)
         if read is None:
-            self._leave_out("a mask names a column that is not there", entity, principal, act)
+            self._leave_out("a mask names a column that does not exist", entity, principal, act)
             return None
         if not read.may_read:
             self._leave_out("filters limit who may read it", entity, principal, act)
             return None
         stricter = self._stricter_below(table, read, principal, act)
         if stricter is not None:
-            why = f"it reaches `{'.'.join(stricter)}`, where filters or masks limit them further"
+            why = f"it reaches `{'.'.join(stricter)}`, which has stricter filters or masks"
             self._leave_out(why, entity, principal, act)
             return None
         masks, is_masked = read.masks or {}, any((read.masks or {}).values())
         if not (is_masked or read.filters):
             return EVERY_ROW
         if table in self._starting and self._read(table, principal, self._present) != read:
-            why = "a filter or a mask is still to begin, and holds already"
+            why = "a filter or a mask starts later, and is applied already"
             self._leave_out(why, entity, principal, act)
         condition = " AND ".join(f"({each})" for each in read.filters) or EVERY_ROW
         if not all(map(self._objects.can_say, (condition, *filter(None, masks.values())))):
-            why = "a filter or a mask has signs that the encoding of the database does not have"
+            why = "a filter or a mask has characters that the database encoding lacks"
             self._leave_out(why, entity, principal, act)
             return None
         if is_masked or not self._has_policies(path):

@@ -386,8 +386,8 @@ class Pushing:
         """Reports that the account may change what lakewarden itself stores, if so."""
         own = self.service.store.account()
         if own is not None and session.acts_as(own):
-            what = f"the account may act as `{own.name}`, which lakewarden's own store is kept with"
-            yield f"{what}: give the target its own one"
+            what = f"the account may act as `{own.name}`, the account of lakewarden's own store"
+            yield f"{what}: give the target its own account"
 
     # --- the rights, the store and the target ---
 
@@ -434,7 +434,7 @@ class Pushing:
             else:
                 if self._stored(realm, name)[1] == mark:
                     return found
-        raise Busy(f"the target `{name}` is pushed to again and again; try again later")
+        raise Busy(f"pushes to the target `{name}` do not stop; try again later")
 
     def _stored(self, realm: str, name: str) -> tuple[PushTarget, PushMark]:
         """The stored target, and the mark of the last push to it; raises `Unknown`."""
@@ -479,7 +479,7 @@ class Pushing:
         with reading_of(self.service, of.realm) as (realm, reading):
             current = push_target.current(reading, of)
         if current.place != of.place:
-            raise Conflict(f"`{of.place}` is `{current.place}` now; try again")
+            raise Conflict(f"`{of.place}` was renamed to `{current.place}`; try again")
         return realm
 
     def _begin(self, made: PushPlan, lock: StoreLock) -> None:

@@ -86,4 +86,4 @@ class StoreLock:
 def under_way(name: str, where: str = "") -> Busy:
     """The error that another push to a target is in progress; `where`, if the target tells."""
     found = f"another push to the target `{name}` is under way {where}".rstrip()
-    return Busy(f"{found}; try again when it is over")
+    return Busy(f"{found}; try again when it has finished")

@@ -73,7 +73,9 @@ MOST_SECRET: Final = 256
 SIGNABLE: Final = "[!-~]"
 """The characters of such a secret: equal bytes in every encoding, so both sides sign alike."""
 
-_EXPECTED: Final = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
+_EXPECTED: Final = (
+    "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other characters percent-encoded"
+)
 _ADDRESS: Final = re.compile(
     r"[a-z]+(\+[a-z0-9]+)?://"
     r"([\w.~!$&'()*+,;=%-]*(:[\w.~!$&'()*+,;=%-]*)?@)?"
@@ -262,7 +264,7 @@ def require_mark(reading: Reading, of: PushTarget, mark: PushMark) -> None:
     Raises `Unknown` if it was removed.
     """
     if push_mark(reading, current(reading, of)) != mark:
-        raise Busy(f"another push to the target `{of.name}` came in between; plan again")
+        raise Busy(f"another push to the target `{of.name}` ran meanwhile; plan again")
 
 
 def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
@@ -365,7 +367,7 @@ def put_webhook_secret(
     Raises `BadInput` for an invalid secret, and `Unknown` if the target was removed meanwhile.
     """
     if secret and not re.fullmatch(f"{SIGNABLE}{{{LEAST_SECRET},{MOST_SECRET}}}", secret):
-        expected = f"expected {LEAST_SECRET} to {MOST_SECRET} letters, digits and signs of ASCII"
+        expected = f"expected {LEAST_SECRET} to {MOST_SECRET} ASCII letters, digits and symbols"
         raise BadInput(expected, where="secret")
     refused = _refused(transaction, "push_target.put", of, signed=bool(secret))
     if refused is None:
@@ -420,12 +422,12 @@ def check_address(address: str, hosts: Collection[str]) -> None:
         raise BadInput(_EXPECTED, where="url")
     host = found["host"].lower().strip("[]")
     if host not in hosts:
-        message = f"`{host}` is not among the hosts that targets may have; see `push.hosts`"
+        message = f"`{host}` is not an allowed host of targets; see `push.hosts`"
         raise BadInput(message, where="url")
     for option in filter(None, (found["options"] or "").split("&")):
         if option.partition("=")[0] not in _OPTIONS:
             expected = ", ".join(sorted(_OPTIONS))
-            raise BadInput(f"of the options of an address only {expected} are taken", where="url")
+            raise BadInput(f"an address accepts only the options {expected}", where="url")
 
 
 def add(
@@ -442,7 +444,7 @@ def add(
     store = transaction.store
     known = {one.name for realm in transaction.state.realms for one in briefly(store, realm)}
     if new.name in known:
-        raise Conflict(f"there is a target `{new.name}` already")
+        raise Conflict(f"a target `{new.name}` already exists")
     name_store(transaction)
     added = DocumentChanged(Entity(_ADDED, new.name), {"revision": store.revision + 1})
     transaction.change(new.realm, put(new), added, put_url(new, address, sealing))
@@ -556,14 +558,16 @@ def _entity(name: str) -> Entity:
 
 def _check(new: PushTarget, realm: RealmState) -> None:
     if re.fullmatch(NAME, new.name) is None:
-        message = f"expected at most 16 small letters and digits, a letter first, got `{new.name}`"
+        message = (
+            f"expected at most 16 lower-case letters and digits, first a letter, got `{new.name}`"
+        )
         raise BadInput(message, where="name")
     if new.kind == RANGER:
         _check_ranger(new, realm)
         return
     if new.kind not in engines.pushed_engines().values():
         expected = ", ".join(sorted({*engines.pushed_engines(), RANGER}))
-        raise BadInput(f"`{new.kind}` cannot be told; expected one of: {expected}", where="url")
+        raise BadInput(f"cannot push to `{new.kind}`; expected one of: {expected}", where="url")
     if new.kind not in of_model(realm.realm.model):
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
         raise BadInput(message, where="realm")
@@ -587,7 +591,7 @@ def switched_off(target: PushTarget, realm: RealmState) -> str:
     if any(realm.system.model.settings.get(one) == ON for one in kinds):
         return ""
     message = f"set `{'`, `'.join(kinds)}` to `on` for the realm `{realm.realm.name}`"
-    return f"{message}: those that Ranger has services of" if target.kind == RANGER else message
+    return f"{message}: each one with a Ranger service" if target.kind == RANGER else message
 
 
 def _check_style(new: PushTarget, realm: RealmState) -> None:

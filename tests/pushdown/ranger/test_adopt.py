@@ -95,9 +95,9 @@ def test_what_cannot_be_said_is_left_out(ranger: Ranger, one: Told) -> None:
     proposal = one.adoption(realm)
     assert not proposal.statements
     why = {(each.grantee, each.why) for each in proposal.left}
-    assert ("user-eve", "whatever says it in the realm also gives ShowCreateTable") in why
-    assert ("group-desk", "who is in a group of Ranger is not known") in why
-    assert ("user-ana", "it has denyPolicyItems, which no statement says") in why
+    assert ("user-eve", "a statement that allows it would also give ShowCreateTable") in why
+    assert ("group-desk", "the members of Ranger's groups are unknown") in why
+    assert ("user-ana", "it has denyPolicyItems, which statements cannot express") in why
     assert ("user-olga", "a policy of others denies something there") in why
 
 

@@ -163,7 +163,7 @@ def test_what_ranger_cannot_keep_to_is_refused(ranger: Ranger) -> None:
         one.plan(realm)
     one.file_system = "hdfs://nn:8020"
     ranger.definition["resources"][0]["recursiveSupported"] = False
-    with pytest.raises(BadInput, match="has no folders; set `recursiveSupported`"):
+    with pytest.raises(BadInput, match="does not support folders; set `recursiveSupported`"):
         one.plan(realm)
     with one.session() as session:
         assert "recursiveSupported" in session.missing_rights(realm)[0]

@@ -400,7 +400,7 @@ def test_an_answer_that_has_no_end_is_given_up(
     ranger: Ranger, one: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ANSWER_SECONDS", -1.0)
-    with pytest.raises(Unavailable, match="cannot be reached: the answer took over"):
+    with pytest.raises(Unavailable, match="cannot be reached: the response took over"):
         one.plan(realm_of(READ))
 
 
@@ -513,7 +513,7 @@ def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
         one.plan(realm)
     one.file_system = "hdfs://nn"
     ranger.type = "hive"
-    with pytest.raises(BadInput, match="of type `hive` takes no `\\?file_system"):
+    with pytest.raises(BadInput, match="of type `hive` does not accept `\\?file_system"):
         one.plan(realm)
     one.file_system = ""
     ranger.type = "hive"

@@ -303,7 +303,7 @@ def test_adopting_minds_what_is_about_tags(ranger: Ranger, one: Told) -> None:
     ranger.put_policy(copy.deepcopy(ABOUT))
     made = one.adoption(realm)
     left = {each.why for each in made.left}
-    assert "it is about a tag, and the realm grants nothing by tags" in left
+    assert "it is about a tag, and the realm has no grants by tag" in left
     denied = {**ABOUT, "name": "denied", "resources": {"tag": {"values": ["other"]}}}
     denied["denyPolicyItems"] = denied.pop("policyItems")
     ranger.put_policy(denied)

@@ -60,7 +60,7 @@ def test_what_another_store_told_of_the_same_is_left_out(ranger: Ranger) -> None
     before = objects(ranger)
     assert other.push(realm_of(READ, MASK)) == 0
     whys = {residue.why for residue in other.plan(realm_of(READ, MASK)).residues}
-    assert any("of others is on exactly the same resources" in why for why in whys)
+    assert any("of others has exactly the same resources" in why for why in whys)
     assert objects(ranger) == before
     one.reset()
     assert other.push(realm_of(READ, MASK)) > 0

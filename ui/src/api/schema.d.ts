@@ -1160,10 +1160,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** add a target: a database that is told what the realm allows */
+        /** add a target: a database to which permissions are pushed */
         put: operations["put_realms_by_realm_targets_by_target"];
         post?: never;
-        /** forget a target; what was pushed stays there */
+        /** remove a target; what was pushed stays there */
         delete: operations["delete_realms_by_realm_targets_by_target"];
         options?: never;
         head?: never;
@@ -1178,10 +1178,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** sign events of drift in a target */
+        /** sign drift events of a target */
         put: operations["put_realms_by_realm_targets_by_target_secret"];
         post?: never;
-        /** sign events of drift in a target no more */
+        /** stop signing drift events of a target */
         delete: operations["delete_realms_by_realm_targets_by_target_secret"];
         options?: never;
         head?: never;
@@ -1248,7 +1248,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** propose statements for what users hold by others in a target */
+        /** propose statements for grants of others that users hold in a target */
         post: operations["post_realms_by_realm_targets_by_target_adopt"];
         delete?: never;
         options?: never;
@@ -1265,7 +1265,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** take back everything that was pushed to a target */
+        /** remove everything that was pushed to a target */
         post: operations["post_realms_by_realm_targets_by_target_reset"];
         delete?: never;
         options?: never;
@@ -1282,7 +1282,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** check what the account of a target may do */
+        /** check the rights of a target's account */
         post: operations["post_realms_by_realm_targets_by_target_doctor"];
         delete?: never;
         options?: never;
@@ -1490,7 +1490,7 @@ export interface components {
          * AdoptionResponse
          * @description Grants of others as statements of the realm: `text` is a policy file in TOML.
          *
-         *         `left` are grants that it does not have, at most 1,000 of `left_count`; `gained` is what it
+         *         `left` are grants that it leaves out, at most 1,000 of `left_count`; `gained` is what it
          *         would give beyond what is held.
          */
         AdoptionResponse: {
@@ -1502,7 +1502,7 @@ export interface components {
         };
         /**
          * NotAdoptedResponse
-         * @description A grant of others that the proposal does not have, and why.
+         * @description A grant of others that the proposal leaves out, and why.
          */
         NotAdoptedResponse: {
             grantee: string;
@@ -2341,9 +2341,9 @@ export interface components {
         };
         /**
          * DriftResponse
-         * @description What others changed since the last push, and hold beside it, with at most 1,000 rows each.
+         * @description What others changed since the last push, and what they granted, at most 1,000 rows each.
          *
-         *         `pending` are the steps that changes of the realm ask for.
+         *         `pending` are the steps that changes of the realm require.
          */
         DriftResponse: {
             differences: components["schemas"]["DifferenceResponse"][];
@@ -2356,10 +2356,10 @@ export interface components {
         };
         /**
          * DifferenceResponse
-         * @description Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
+         * @description A role, member, grant or policy of lakewarden that is `missing` or was `added`.
          *
          *         `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy. A
-         *         masking view has the `path` of what it shows alone.
+         *         masking view only has the `path` of what it shows.
          */
         DifferenceResponse: {
             kind: string;
@@ -2371,7 +2371,7 @@ export interface components {
         };
         /**
          * ForeignGrantResponse
-         * @description A privilege that users of the realm hold by others, and whom of them the realm denies it.
+         * @description A privilege that users hold by a grant of others, and the users to whom the realm denies it.
          *
          *         `users` and `denied` are at most 100 of `user_count` and `denied_count`.
          */
@@ -2432,7 +2432,7 @@ export interface components {
         };
         /**
          * EventSecretRequest
-         * @description What events of drift in a target are signed with, stored encrypted and never returned.
+         * @description The key that signs drift events of a target; it is stored encrypted and never returned.
          */
         EventSecretRequest: {
             secret: string;
@@ -3347,9 +3347,9 @@ export interface components {
         };
         /**
          * ScriptedStatement
-         * @description A statement as a push sends it, and the kind of step that it is for.
+         * @description A statement as a push sends it, and the kind of its step.
          *
-         *         Of Ranger it is the method and the path of a request, and `name` is that of what it is about.
+         *         For Ranger it is the method and the path of a request, and `name` is the name of its object.
          *         `text` has at most 1,000 of `characters`.
          */
         ScriptedStatement: {
@@ -3360,7 +3360,7 @@ export interface components {
         };
         /**
          * HeldGrant
-         * @description A privilege that somebody holds by others.
+         * @description A privilege that is held by a grant of others.
          */
         HeldGrant: {
             grantee: string;
@@ -3383,7 +3383,7 @@ export interface components {
         };
         /**
          * ResidueResponse
-         * @description What the realm allows and the target is not told, and why.
+         * @description What the realm allows and the push leaves out, and why.
          */
         ResidueResponse: {
             why: string;
@@ -3393,7 +3393,7 @@ export interface components {
         };
         /**
          * PushRequest
-         * @description The plan to apply, by its digest; `adopt` as the plan was made with.
+         * @description The plan to apply, by its digest; `adopt` as in the request for the plan.
          */
         PushRequest: {
             digest: string;
@@ -3402,7 +3402,7 @@ export interface components {
         };
         /**
          * PushResponse
-         * @description A push that was done, with the number of statements, and what it left out.
+         * @description A completed push, with the numbers of statements and of residues.
          */
         PushResponse: {
             target: string;
@@ -3559,7 +3559,7 @@ export interface components {
         };
         /**
          * ResetResponse
-         * @description The number of statements that a reset took.
+         * @description The number of statements of a reset.
          */
         ResetResponse: {
             statements: number;
@@ -3937,9 +3937,9 @@ export interface components {
         };
         /**
          * TargetDoctorResponse
-         * @description What the account that pushes lacks, each with the statement that gives it.
+         * @description The rights that the target's account lacks, each with the statement that grants it.
          *
-         *         `warnings` are about what it has beyond that, when nothing is missing.
+         *         `warnings` are about excessive rights; most are checked only if nothing is missing.
          */
         TargetDoctorResponse: {
             missing: string[];
@@ -3951,7 +3951,7 @@ export interface components {
          *
          *         `url` is its address with the account, which is stored encrypted and never returned; `catalog`
          *         is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
-         *         plug-in makes, "" for ours. One that is to `follow` is pushed to after each change.
+         *         plug-in makes, "" for lakewarden's. With `follow`, each change is pushed.
          */
         TargetRequest: {
             catalog: string;
@@ -3965,9 +3965,9 @@ export interface components {
          * TargetResponse
          * @description A target and the state of the last push: 0 roles at revision 0 before the first one.
          *
-         *         `state` is `by hand`, or of a target that follows `current`, `behind` or `failing`;
-         *         `behind_since` says since when, `error` why it could not be told last. `drift` is what a
-         *         watch found last; null: nothing, or nobody watches.
+         *         `state` is `by hand`, or for a followed target `current`, `behind` or `failing`;
+         *         `behind_since` says since when, `error` why the last push failed. `drift` is the result of
+         *         the last check; null: no drift, or no checks.
          */
         TargetResponse: {
             name: string;
@@ -3985,7 +3985,7 @@ export interface components {
         };
         /**
          * TargetDrift
-         * @description What `lakewarden push watch` found in a target, and since when it is so.
+         * @description What `lakewarden push watch` found in a target, and since when.
          */
         TargetDrift: {
             missing: number;
@@ -7635,7 +7635,7 @@ export interface operations {
     post_realms_by_realm_targets_by_target_plan: {
         parameters: {
             query?: {
-                /** @description revoke grants of others whose place the push takes */
+                /** @description also revoke grants of others that the push replaces */
                 adopt?: "true" | "false";
             };
             header?: never;

@@ -51,7 +51,7 @@ class TargetRequest(RequestBody, kw_only=True):
 
     `url` is its address with the account, which is stored encrypted and never returned; `catalog`
     is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
-    plug-in makes, "" for ours. One that is to `follow` is pushed to after each change.
+    plug-in makes, "" for lakewarden's. With `follow`, each change is pushed.
     """
 
     catalog: Annotated[str, described(minLength=1, pattern=READABLE)]
@@ -61,7 +61,7 @@ class TargetRequest(RequestBody, kw_only=True):
 
 
 class EventSecretRequest(RequestBody, kw_only=True):
-    """What events of drift in a target are signed with, stored encrypted and never returned."""
+    """The key that signs drift events of a target; it is stored encrypted and never returned."""
 
     secret: Annotated[
         str,
@@ -74,7 +74,7 @@ class EventSecretRequest(RequestBody, kw_only=True):
 
 
 class TargetDrift(ResponseBody, kw_only=True):
-    """What `lakewarden push watch` found in a target, and since when it is so."""
+    """What `lakewarden push watch` found in a target, and since when."""
 
     missing: int
     added: int
@@ -86,9 +86,9 @@ class TargetDrift(ResponseBody, kw_only=True):
 class TargetResponse(ResponseBody, kw_only=True):
     """A target and the state of the last push: 0 roles at revision 0 before the first one.
 
-    `state` is `by hand`, or of a target that follows `current`, `behind` or `failing`;
-    `behind_since` says since when, `error` why it could not be told last. `drift` is what a
-    watch found last; null: nothing, or nobody watches.
+    `state` is `by hand`, or for a followed target `current`, `behind` or `failing`;
+    `behind_since` says since when, `error` why the last push failed. `drift` is the result of
+    the last check; null: no drift, or no checks.
     """
 
     name: str
@@ -127,7 +127,7 @@ class AccessChangeResponse(ResponseBody, kw_only=True):
 
 
 class ResidueResponse(ResponseBody, kw_only=True):
-    """What the realm allows and the target is not told, and why."""
+    """What the realm allows and the push leaves out, and why."""
 
     why: str
     entity: str
@@ -136,7 +136,7 @@ class ResidueResponse(ResponseBody, kw_only=True):
 
 
 class HeldGrant(ResponseBody, kw_only=True):
-    """A privilege that somebody holds by others."""
+    """A privilege that is held by a grant of others."""
 
     grantee: str
     path: list[str]
@@ -144,9 +144,9 @@ class HeldGrant(ResponseBody, kw_only=True):
 
 
 class ScriptedStatement(ResponseBody, kw_only=True):
-    """A statement as a push sends it, and the kind of step that it is for.
+    """A statement as a push sends it, and the kind of its step.
 
-    Of Ranger it is the method and the path of a request, and `name` is that of what it is about.
+    For Ranger it is the method and the path of a request, and `name` is the name of its object.
     `text` has at most 1,000 of `characters`.
     """
 
@@ -179,14 +179,14 @@ class PushPlanResponse(ResponseBody, kw_only=True):
 
 
 class PushRequest(RequestBody, kw_only=True):
-    """The plan to apply, by its digest; `adopt` as the plan was made with."""
+    """The plan to apply, by its digest; `adopt` as in the request for the plan."""
 
     digest: Annotated[str, described(pattern=_DIGEST)]
     adopt: bool = False
 
 
 class PushResponse(ResponseBody, kw_only=True):
-    """A push that was done, with the number of statements, and what it left out."""
+    """A completed push, with the numbers of statements and of residues."""
 
     target: str
     realm: str
@@ -196,16 +196,16 @@ class PushResponse(ResponseBody, kw_only=True):
 
 
 class ResetResponse(ResponseBody, kw_only=True):
-    """The number of statements that a reset took."""
+    """The number of statements of a reset."""
 
     statements: int
 
 
 class DifferenceResponse(ResponseBody, kw_only=True):
-    """Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
+    """A role, member, grant or policy of lakewarden that is `missing` or was `added`.
 
     `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy. A
-    masking view has the `path` of what it shows alone.
+    masking view only has the `path` of what it shows.
     """
 
     kind: str
@@ -217,7 +217,7 @@ class DifferenceResponse(ResponseBody, kw_only=True):
 
 
 class ForeignGrantResponse(ResponseBody, kw_only=True):
-    """A privilege that users of the realm hold by others, and whom of them the realm denies it.
+    """A privilege that users hold by a grant of others, and the users to whom the realm denies it.
 
     `users` and `denied` are at most 100 of `user_count` and `denied_count`.
     """
@@ -232,9 +232,9 @@ class ForeignGrantResponse(ResponseBody, kw_only=True):
 
 
 class DriftResponse(ResponseBody, kw_only=True):
-    """What others changed since the last push, and hold beside it, with at most 1,000 rows each.
+    """What others changed since the last push, and what they granted, at most 1,000 rows each.
 
-    `pending` are the steps that changes of the realm ask for.
+    `pending` are the steps that changes of the realm require.
     """
 
     differences: list[DifferenceResponse]
@@ -245,7 +245,7 @@ class DriftResponse(ResponseBody, kw_only=True):
 
 
 class NotAdoptedResponse(ResponseBody, kw_only=True):
-    """A grant of others that the proposal does not have, and why."""
+    """A grant of others that the proposal leaves out, and why."""
 
     grantee: str
     path: list[str]
@@ -265,7 +265,7 @@ class GainedResponse(ResponseBody, kw_only=True):
 class AdoptionResponse(ResponseBody, kw_only=True):
     """Grants of others as statements of the realm: `text` is a policy file in TOML.
 
-    `left` are grants that it does not have, at most 1,000 of `left_count`; `gained` is what it
+    `left` are grants that it leaves out, at most 1,000 of `left_count`; `gained` is what it
     would give beyond what is held.
     """
 
@@ -277,9 +277,9 @@ class AdoptionResponse(ResponseBody, kw_only=True):
 
 
 class TargetDoctorResponse(ResponseBody, kw_only=True):
-    """What the account that pushes lacks, each with the statement that gives it.
+    """The rights that the target's account lacks, each with the statement that grants it.
 
-    `warnings` are about what it has beyond that, when nothing is missing.
+    `warnings` are about excessive rights; most are checked only if nothing is missing.
     """
 
     missing: list[str]
@@ -290,7 +290,7 @@ def pushing(exchange: Exchange) -> Pushing:
     """The push use cases on behalf of the caller."""
     connect = exchange.services.connect_target
     if connect is None:
-        raise Unavailable("this server reaches no targets")
+        raise Unavailable("this server cannot connect to targets")
     service, actor, services = exchange.service, exchange.actor, exchange.services
     return Pushing(service, actor, exchange.write, services.sealing, connect)
 
@@ -520,7 +520,7 @@ def _some(names: Sequence[str]) -> list[str]:
 
 
 _ADOPT: Final = Parameter(
-    "adopt", "revoke grants of others whose place the push takes", choices=("true", "false")
+    "adopt", "also revoke grants of others that the push replaces", choices=("true", "false")
 )
 _TARGETS: Final = "/realms/{realm}/targets"
 _TARGET: Final = _TARGETS + "/{target}"
@@ -533,7 +533,7 @@ ENDPOINTS = (
         _TARGET,
         "push_target.put",
         put,
-        "add a target: a database that is told what the realm allows",
+        "add a target: a database to which permissions are pushed",
         request=TargetRequest,
         response=TargetResponse,
     ),
@@ -542,14 +542,14 @@ ENDPOINTS = (
         _TARGET,
         "push_target.remove",
         remove,
-        "forget a target; what was pushed stays there",
+        "remove a target; what was pushed stays there",
     ),
     Endpoint(
         "PUT",
         _TARGET + "/secret",
         "push_target.put",
         sign,
-        "sign events of drift in a target",
+        "sign drift events of a target",
         request=EventSecretRequest,
     ),
     Endpoint(
@@ -557,7 +557,7 @@ ENDPOINTS = (
         _TARGET + "/secret",
         "push_target.put",
         unsign,
-        "sign events of drift in a target no more",
+        "stop signing drift events of a target",
     ),
     Endpoint(
         "POST",
@@ -593,7 +593,7 @@ ENDPOINTS = (
         _TARGET + "/adopt",
         "push.drift",
         adopt,
-        "propose statements for what users hold by others in a target",
+        "propose statements for grants of others that users hold in a target",
         response=AdoptionResponse,
         rate_class=BULK,
     ),
@@ -602,7 +602,7 @@ ENDPOINTS = (
         _TARGET + "/reset",
         "push.apply",
         reset,
-        "take back everything that was pushed to a target",
+        "remove everything that was pushed to a target",
         response=ResetResponse,
         rate_class=BULK,
     ),
@@ -611,7 +611,7 @@ ENDPOINTS = (
         _TARGET + "/doctor",
         "push.plan",
         doctor,
-        "check what the account of a target may do",
+        "check the rights of a target's account",
         response=TargetDoctorResponse,
         rate_class=BULK,
     ),

@@ -46,7 +46,7 @@ class RangerAddress:
         try:
             return ssl.create_default_context(cafile=self.ca or None)
         except (OSError, ValueError):
-            message = f"`{self.ca}` has no certificates in PEM form that can be read"
+            message = f"`{self.ca}` has no readable certificates in PEM format"
             raise BadInput(message, where="url") from None
 
 
@@ -69,7 +69,7 @@ def read_address(text: str) -> RangerAddress:
     for name, values in options.items():
         if name not in _OPTIONS or len(values) != 1:
             expected = f"{', '.join(_OPTIONS[:-1])} and {_OPTIONS[-1]}"
-            message = f"of the options of an address only {expected} are taken, once"
+            message = f"an address accepts only the options {expected}, each once"
             raise BadInput(message, where="url")
     host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     return RangerAddress(

@@ -109,7 +109,7 @@ class Admin:
     def _service_named(self, name: str) -> Json:
         answer = self._send("GET", f"{API}/service/name/{quote(name, safe='')}")
         if answer.status_code in (HTTPStatus.NOT_FOUND, *_REFUSED):
-            raise Unknown("service of Ranger", name, "services are in Ranger's own UI")
+            raise Unknown("service of Ranger", name, "Ranger's own UI lists the services")
         return self._object(answer)
 
     def definition(self, type: str) -> Json:
@@ -299,10 +299,10 @@ class Admin:
             return
         status, said = answer.status_code, _message(answer)
         if status == HTTPStatus.NOT_FOUND:
-            raise Conflict(f"Ranger does not have it any more ({said}); plan again")
+            raise Conflict(f"Ranger no longer has it ({said}); plan again")
         if status in _REFUSED:
             raise Conflict(f"Ranger refused it: {said}")
-        raise Unavailable(f"Ranger answered {status}: {said}")
+        raise Unavailable(f"Ranger responded with {status}: {said}")
 
     def _do(self, request: Request) -> httpx.Response:
         return self._send(
@@ -329,7 +329,7 @@ class Admin:
             try:
                 answer = self._answer(method, path, json=json, params=params)
             except httpx.TimeoutException:
-                problem = f"no answer in {TIMEOUT_SECONDS:.0f} seconds"
+                problem = f"no response within {TIMEOUT_SECONDS:.0f} seconds"
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 problem = str(error).splitlines()[0] if str(error) else "the connection was lost"
             else:
@@ -337,7 +337,7 @@ class Admin:
                     if answer.status_code not in allowed:
                         self._require_rights(answer)
                     return answer
-                problem = f"it answered {answer.status_code}"
+                problem = f"it responded with {answer.status_code}"
         raise Unavailable(f"Ranger cannot be reached: {problem}")
 
     def _answer(
@@ -349,7 +349,7 @@ class Admin:
             for chunk in answer.iter_bytes():
                 read += chunk
                 if time.monotonic() > end:
-                    raise httpx.ReadError(f"the answer took over {ANSWER_SECONDS:.0f} seconds")
+                    raise httpx.ReadError(f"the response took over {ANSWER_SECONDS:.0f} seconds")
         return httpx.Response(answer.status_code, content=bytes(read))
 
     def _keep_rate(self) -> None:

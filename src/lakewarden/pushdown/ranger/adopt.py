@@ -208,15 +208,15 @@ class _Reader:
 
     def _why_not(self, content: Json, denied: Sequence[Zone]) -> str:
         if content["type"] != ACCESS:
-            return "row filters and masks are written as such in the realm"
+            return "row filters and masks must be added in the realm"
         odd = sorted(content.keys() - _PLAIN)
         odd += [key for item in content.get(ITEMS[ACCESS], ()) for key in item.keys() - _PLAIN_ITEM]
         if odd:
-            return f"it has {', '.join(dict.fromkeys(odd))}, which no statement says"
+            return f"it has {', '.join(dict.fromkeys(odd))}, which statements cannot express"
         if any(one.get("isExcludes") for one in content["resources"].values()):
-            return "it names what it is not about"
+            return "it excludes resources"
         if is_about_tags(content):
-            return "it is about a tag, and the realm grants nothing by tags"
+            return "it is about a tag, and the realm has no grants by tag"
         if self._is_denied_by_tag or any(one.meets(content) for one in denied):
             return "a policy of others denies something there"
         return ""
@@ -235,7 +235,7 @@ class _Reader:
     def _holdings(self, content: Json) -> Iterator[Holding]:
         found = self._level(content)
         if found is None:
-            self._leave_out(content, "the realm has nothing of that kind")
+            self._leave_out(content, "the realm has no entities of that kind")
             return
         places = [one for one in self._places.of(found).values() if self._is_about(content, one)]
         for item in content.get(ITEMS[ACCESS], ()):
@@ -245,7 +245,7 @@ class _Reader:
                 name = _called(who)
                 if who.startswith("group ") and name != EVERYONE:
                     path, said = (content["name"],), " ".join(item["accesses"])
-                    why = "who is in a group of Ranger is not known"
+                    why = "the members of Ranger's groups are unknown"
                     self._left.append(NotAdopted(name, Grant(path, said), why))
                     continue
                 for place in places if users else ():

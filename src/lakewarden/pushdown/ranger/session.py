@@ -264,7 +264,7 @@ class RangerSession:
             writer.do(step)
         found = self._held(writer.guids)
         if not found.same(agreed.wanted):
-            message = "Ranger did not come to what was planned, others change it as well"
+            message = "Ranger did not reach the planned state, because others changed it too"
             raise Conflict(f"{message}; plan again")
         agreed.given.update(found.guids)
         return len(agreed.steps)
@@ -353,7 +353,7 @@ class RangerSession:
         """The versions that plugins of the service hold, as far as Ranger knows."""
         plugins = self._admin.plugins()
         if plugins is None:
-            return ["which plugin holds which version only an administrator of Ranger may see"]
+            return ["only an administrator of Ranger may see which plugin holds which version"]
         return [_arrived(one.get("hostName"), one.get("appType"), one.get("info") or {})
                 for one in plugins]  # fmt: skip
 
@@ -377,10 +377,8 @@ class RangerSession:
         """Raises `BadInput` if policies about tags were pushed and the address has no `tags`."""
         pushed = from_data(self._target.pushed)
         if old_tags(self._target) or any(map(is_about_tags, pushed.policies.values())):
-            message = "the target has told policies about tags; add it again with `?tags=SERVICE`"
-            raise BadInput(
-                f"{message}, and `push reset` it before it is added without", where="url"
-            )
+            message = "the target has pushed policies about tags; add it again with `?tags=SERVICE`"
+            raise BadInput(f"{message}, and `push reset` it before you add it without", where="url")
 
 
 def _arrived(host: object, kind: object, info: dict[str, object]) -> str:

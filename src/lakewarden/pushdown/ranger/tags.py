@@ -39,7 +39,7 @@ def require_masks(service: RangerService, definition: Mapping[str, Any]) -> None
     """Raises `BadInput` if masks of the service cannot be about tags in this Ranger."""
     reading = service.reading
     if reading is None:
-        message = f"a service of type `{service.type}` has no masks, so it takes no `?tags=`"
+        message = f"a service of type `{service.type}` has no masks, so it does not accept `?tags=`"
         raise BadInput(message, where="url")
     masking = definition.get("dataMaskDef") or {}
     known = {

@@ -56,10 +56,10 @@ def service_of(
     is_file_system = service.governs == FILE_SYSTEM
     if is_file_system != bool(file_system):
         option = "`?file_system=hdfs://HOST:PORT` in the address"
-        message = f"a service of type `{type}` takes no {option}"
+        message = f"a service of type `{type}` does not accept {option}"
         if is_file_system:
             message = f"a service of type `{type}` needs {option}"
-            message += "; of a catalog that declares it, set the `location`"
+            message += "; if the catalog declares it, set its `location`"
         raise BadInput(message, where="url")
     resources = {str(one.get("name")): one for one in definition.get("resources") or ()}
     accesses = {str(one.get("name")) for one in definition.get("accessTypes") or ()}
@@ -76,12 +76,12 @@ def service_of(
     for level in sorted(levels):
         options = resources[level].get("matcherOptions") or {}
         if not service.folds and str(options.get(_CASE, "true")).lower() != "false":
-            message = f"`{type}` of this Ranger takes `{level}` in capital letters for the same"
+            message = f"`{type}` of this Ranger ignores the case of `{level}`"
             raise BadInput(f"{message}; set `{_CASE}` of it to `false` in the service type")
     for one in service.levels.values():
         if one.located and not resources[one.named].get("recursiveSupported"):
-            message = f"`{one.named}` of the service type `{type}` of this Ranger has no folders"
-            raise BadInput(f"{message}; set `recursiveSupported` of it to `true`")
+            message = f"`{one.named}` of the service type `{type}` of this Ranger does not support"
+            raise BadInput(f"{message} folders; set `recursiveSupported` of it to `true`")
     return service
 
 
@@ -107,7 +107,9 @@ class Zones:
             return
         message = f"the service `{service}` has no resources in a security zone `{self.own}`"
         if self.all is None:
-            message = "the account may not see security zones; let it into Ranger's module of them"
+            message = (
+                "the account may not see security zones; give it access to that module of Ranger"
+            )
         raise BadInput(message, where="url")
 
 
@@ -155,7 +157,7 @@ def wanted(
     """
     mapping = mapping_of(realm, service)
     if service.governs == CATALOG and not target.catalog:
-        message = f"a service of type `{service.type}` is one catalog; add the target with"
+        message = f"a service of type `{service.type}` covers one catalog; add the target with"
         raise BadInput(f"{message} `{target.metalake}.CATALOG`", where="catalog")
     residues = Residues()
     naming = naming_of(realm, target, service, stored, residues)
@@ -176,7 +178,7 @@ def _form_of(
         message = f"the style `{target.style}` has no form for the service type"
         raise BadInput(f"{message} `{service.type}`", where="style")
     if stored.by_tags:
-        raise BadInput("a style has no policies about tags; add it without `?tags=`", where="url")
+        raise BadInput("a style has no policies about tags; remove `?tags=`", where="url")
     return style.forms[service.type]
 
 
@@ -203,7 +205,7 @@ def _by_tags(
     """The policies about tags, and the tags on resources, except tags with policies of others."""
     if stored.zones.own:
         for one in made.tag_policies:
-            why = "policies about tags are told by the target without a security zone"
+            why = "policies about tags are pushed by the target without a security zone"
             made.residues.add(Residue(why, entity=_place(one)))
         return [], {}
     policies = [tag_policy(stored.marks, service, one) for one in made.tag_policies]
@@ -211,14 +213,14 @@ def _by_tags(
     others = (one for one in found.others if str(one.get("guid", "")) not in stored.beside)
     for tags, name in about_tags(service, others):
         for tag in sorted(about if tags is None else about & tags):
-            why = f"the policy `{name}` of others is about the tag, so it is put on nothing"
+            why = f"the policy `{name}` of others is about the tag, so no resource gets the tag"
             made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
             about.discard(tag)
     types = found.tags.types
     folded = {type.casefold(): type for type in types}
     for tag in sorted(about - types.keys()):
         if tag.casefold() in folded:
-            why = f"Ranger has the tag `{folded[tag.casefold()]}`, so it is put on nothing"
+            why = f"Ranger has the tag `{folded[tag.casefold()]}`, so no resource gets this one"
             made.residues.add(Residue(why, entity=f"{TAG}={tag}"))
             about.discard(tag)
     return policies, tagged_of(one for one in made.tagged if one.tag in about)
@@ -252,14 +254,14 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
             if own.meets(content)
         }
     if zones.all is None:
-        residues.add(Residue("the account may not see which security zones decide about resources"))
+        residues.add(Residue("the account may not see which security zones govern resources"))
     kept = {}
     for name, content in policies.items():
         zone = next((one.name for one in zones.all or () if one.has(content)), None)
         if zone is None:
             kept[name] = content
         elif zone not in zones.told:
-            why = f"the security zone `{zone}` decides there, which a target with `?zone=` tells"
+            why = f"the security zone `{zone}` governs it; a target with `?zone=` pushes to it"
             residues.add(Residue(why, entity=_place(content)))
     return kept
 
@@ -344,13 +346,13 @@ def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Ma
         if other is None:
             kept[name] = content
             continue
-        why = f"the policy `{other}` of others is on exactly the same resources"
+        why = f"the policy `{other}` of others has exactly the same resources"
         residues.add(Residue(why, entity=_place(content)))
         if content["type"] != ACCESS:
             unlimited.append(content)
     for name, content in [*kept.items()] if unlimited else ():
         if content["type"] == ACCESS and any(overlaps(content, one) for one in unlimited):
-            why = "a policy of others is where its filter or mask would be"
+            why = "a policy of others has the resources of its filter or mask"
             residues.add(Residue(why, entity=_place(content)))
             del kept[name]
     return kept

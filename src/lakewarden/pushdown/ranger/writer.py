@@ -99,8 +99,8 @@ class Writer:
 
     def _check(self, step: RangerStep, answer: Json, *, is_done: bool) -> None:
         if not is_done:
-            what = "made something else of it, or others have one of that name"
-            raise Conflict(f"Ranger {what}: {step.key}; look at it in Ranger, and plan again")
+            what = "stored something else, or others have one of that name"
+            raise Conflict(f"Ranger {what}: {step.key}; check it in Ranger, and plan again")
         self._ids[step.key] = answer["id"]
 
 

@@ -163,7 +163,7 @@ def _unready(state: RealmState, plugin: Plugin) -> str:
     """Why a target cannot receive changes yet; "" if it can."""
     kinds = sorted({*pushed_engines().values(), push_target.RANGER})
     if plugin.kind not in kinds:
-        return f"`{plugin.kind}` cannot be told; expected one of: {', '.join(kinds)}"
+        return f"cannot push to `{plugin.kind}`; expected one of: {', '.join(kinds)}"
     if state.system.model.settings.get(plugin.setting) != "on":
         return f"set `{plugin.setting}` to `on` for the realm `{state.realm.name}`"
     return plugin.unready

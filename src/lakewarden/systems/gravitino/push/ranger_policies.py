@@ -290,7 +290,7 @@ class _Form:
                         if self._paths[id][: len(at)] == at
                     )
                 elif FILESET in self._levels and privilege in ELSEWHERE:
-                    self._leave_out("only files of filesets are told", on, role, privilege)
+                    self._leave_out("only files of filesets are pushed", on, role, privilege)
         return asked
 
     def _tell_never(

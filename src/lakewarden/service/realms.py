@@ -187,5 +187,5 @@ def _check_targets(transaction: WriteTransaction, name: str) -> None:
     found = push_target.targets(transaction.store, (name,))
     told = ", ".join(f"`{one.name}`" for one in found if any(one.pushed.values()) or one.journal)
     if told:
-        message = f"targets hold what the realm `{name}` allows: {told}; reset them, which takes it"
-        raise Conflict(f"{message} back, or remove them, which leaves it there")
+        message = f"targets have what the realm `{name}` allows: {told}; reset them to remove it"
+        raise Conflict(f"{message}, or remove the targets to leave it there")

@@ -123,7 +123,7 @@ def test_a_realm_is_not_dropped_while_a_target_holds_what_it_allows(
     server.must("POST", f"{TARGET}/apply", {"digest": plan["digest"]})
     answer = server.ask("DELETE", REALM)
     assert answer.status == 409
-    assert "`pg`; reset them, which takes it back" in answer.body["detail"]
+    assert "`pg`; reset them to remove it" in answer.body["detail"]
     assert may_read(database)
     server.must("POST", f"{TARGET}/reset")
     assert server.ask("DELETE", REALM).status == 204

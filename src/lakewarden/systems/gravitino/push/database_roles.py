@@ -181,7 +181,7 @@ class _Division:
             is_known = True
             for privilege, effect in sorted(granted, key=str):
                 if effect is Effect.DENY:
-                    why = "a DENY has no word there: it takes people out of what gives it"
+                    why = "the database has no DENY: denied users are left out of grants instead"
                     self._leave_out(why, on, role, privilege)
                     continue
                 if privilege in self._dialect.unsaid:
@@ -214,7 +214,7 @@ class _Division:
         members = one.members.intersection(*(holders[own] for own in grants))
         principals = {name: principal for principal, name in self._wish.users.items()}
         for name in sorted(one.members - members):
-            why = f"it may not have all that `{one.name}` gives; what it may have it has otherwise"
+            why = f"it may not have all that `{one.name}` gives; the rest is granted otherwise"
             self._leave_out(why, of=principals[name])
         return Role(members, frozenset(grants))
 

@@ -149,7 +149,7 @@ class _Form:
             later = permanent_access(snapshot)
             self._limited |= touched(later, later)
             realm = replace(realm, matrix=Matrix(later))
-            self._leave_out("access that ends has no policy here")
+            self._leave_out("access that expires gets no policy")
         self._realm, self._service, self._naming = realm, service, naming
         self._places = Places(realm, mapping, service, naming, self._residues)
         self._allowed = Allowed(realm.matrix, mapping, service, self._places, now)
@@ -265,7 +265,7 @@ class _Form:
         members = everybody.intersection(*(held[key] for key in kept))
         for user in sorted(everybody - members):
             principal = next(one for one, own in self._names.items() if own == user)
-            why = f"it may not have all that `{name}` gives; what it may have it has otherwise"
+            why = f"it may not have all that `{name}` gives; the rest is granted otherwise"
             self._leave_out(why, of=principal)
         return {on: keys & kept for on, keys in asked.items()}, members
 
@@ -278,7 +278,7 @@ class _Form:
                 continue
             for privilege, effect in sorted(granted, key=str):
                 if effect is Effect.DENY:
-                    why = "a DENY has no item: it takes people out of what gives it"
+                    why = "a DENY has no policy item: denied users are left out of items instead"
                     self._leave_out(why, on, role, privilege)
                 elif privilege in self._translation:
                     level, accesses = self._translation[privilege]
@@ -301,7 +301,7 @@ class _Form:
             if why:
                 self._leave_out(f"{access}: {why}", on, role, privilege)
             elif access == "alter":
-                why = "alter: with it owners are set in Hive, of which Gravitino would not hear"
+                why = "alter: it allows setting owners in Hive, which Gravitino would not see"
                 self._leave_out(why, on, role, privilege)
 
     def _place(self, on: Entity) -> tuple[str, ...] | None:

@@ -14,12 +14,14 @@ Ranger. With `--profiles N`, users share N choices of five roles; otherwise each
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import random
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Final, TypeVar
 
@@ -46,46 +48,61 @@ from tests.servers import mariadb, postgres
 
 T = TypeVar("T")
 
-SCHEMAS, ROLES, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 5, 10
+SCHEMAS, ROLES, ROLES_OF_A_USER = 100, 300, 5
 PRIVILEGES = ("SELECT_TABLE", "SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS")
 SEED = 7
-SIZES: Final[Mapping[str, tuple[int, int]]] = {
-    "postgresql": (10_000, 1_000),
-    "mysql": (500, 1_000),
-    RANGER: (10_000, 1_000),
-}
-"""Tables and users by kind of target."""
 
-QUICK: Final[Mapping[str, tuple[int, int]]] = {
-    "postgresql": (500, 1_000),
-    "mysql": (200, 100),
-    RANGER: (500, 100),
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Tables, users, grants of each role, and the number of different role sets (0: of each user).
+
+    Users with the same roles share a role set.
+    """
+
+    tables: int
+    users: int
+    grants: int = 10
+    profiles: int = 0
+
+
+SIZES: Final[Mapping[str, Size]] = {
+    "postgresql": Size(10_000, 1_000),
+    "mysql": Size(500, 1_000),
+    RANGER: Size(10_000, 1_000),
+}
+"""By kind of target."""
+
+QUICK: Final[Mapping[str, Size]] = {
+    "postgresql": Size(500, 1_000),
+    "mysql": Size(200, 100),
+    RANGER: Size(500, 100),
 }
 """The same for `--quick`."""
 
 
-def estate(count: int, kind: str, user_count: int, profiles: int = 0) -> RealmState:
+def estate(size: Size, kind: str) -> RealmState:
     """The realm; deterministic."""
     settings = {kind: "on"}
     system, rng = load_system("gravitino", settings), random.Random(SEED)
-    tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(count)]
+    tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(size.tables)]
     schemas = [f"schema:lk:c.s{n}" for n in range(SCHEMAS)]
     entities = [system.entity(name) for name in ("metalake:lk", "catalog:lk:c", *schemas, *tables)]
     roles = [Principal(ROLE, f"lk:r{n}") for n in range(ROLES)]
-    users = [system.principal(f"u{n}") for n in range(user_count)]
+    users = [system.principal(f"u{n}") for n in range(size.users)]
     stated: list[dict[str, object]] = [
         {"id": one, "privileges": [one], "on": "catalog:lk:c", "to": ["members:lk"]}
         for one in ("USE_CATALOG", "USE_SCHEMA")
     ]
     for role in roles:
-        for n in range(GRANTS_OF_A_ROLE):
+        for n in range(size.grants):
             on = rng.choice(schemas if n < 2 else tables)
             one = rng.choice(PRIVILEGES)
             stated.append(
                 {"id": f"{role.name}-{n}", "privileges": [one], "on": on,
                  "to": [f"role:{role.name}"]}
             )  # fmt: skip
-    chosen = [rng.sample(roles, ROLES_OF_A_USER) for _ in range(profiles or user_count)]
+    chosen = [rng.sample(roles, ROLES_OF_A_USER) for _ in range(size.profiles or size.users)]
     facts = Facts(
         entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
         principals=[*users, *roles],
@@ -140,15 +157,15 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.perf_counter() - start, result
 
 
-def measured(count: int, kind: str, user_count: int, profiles: int) -> dict[str, Any]:
+def measured(size: Size, kind: str) -> dict[str, Any]:
     """The figures."""
-    realm = estate(count, kind, user_count, profiles)
+    realm = estate(size, kind)
     server_of, scheme, fill = SERVERS[kind]
     target = PushTarget("pg", "lake", kind, "lk", "c")
     with server_of() as server:
         url = sa.make_url(server).set(drivername=scheme)
         text = url.render_as_string(hide_password=False)
-        fill(text, count, user_count)
+        fill(text, size.tables, size.users)
         address = Address(text, "pg")
         with push.CONNECT[kind](address) as database:
             plan_s, made = timed(lambda: push.plan(database, realm, target, 0.0))
@@ -161,10 +178,11 @@ def measured(count: int, kind: str, user_count: int, profiles: int) -> dict[str,
     roles = made.wanted.roles.values()
     return {
         "kind": kind,
-        "users": user_count,
-        "tables": count,
+        "users": size.users,
+        "tables": size.tables,
         "roles_of_the_realm": ROLES,
-        "profiles": profiles,
+        "grants_of_a_role": size.grants,
+        "profiles": size.profiles,
         "plan_seconds": plan_s,
         "apply_seconds": apply_s,
         "second_plan_seconds": again_s,
@@ -180,9 +198,9 @@ def measured(count: int, kind: str, user_count: int, profiles: int) -> dict[str,
     }
 
 
-def measured_in_ranger(count: int, user_count: int) -> dict[str, Any]:
+def measured_in_ranger(size: Size) -> dict[str, Any]:
     """The figures of a push to Ranger, without the rate limit for requests."""
-    realm = estate(count, "trino", user_count)
+    realm = estate(size, "trino")
     with serving(ranger_of("trino")) as ranger:
         one = told(ranger, "lk")
         plan_s, made = timed(lambda: one.plan(realm, 0.0))
@@ -192,9 +210,10 @@ def measured_in_ranger(count: int, user_count: int) -> dict[str, Any]:
         again_s, again = timed(lambda: one.plan(realm, 0.0))
         drift_s, drift = timed(lambda: one.drift(realm, 0.0))
     return {
-        "users": user_count,
-        "tables": count,
+        "users": size.users,
+        "tables": size.tables,
         "roles_of_the_realm": ROLES,
+        "grants_of_a_role": size.grants,
         "policies": len(made.wanted.policies),
         "roles": len(made.wanted.roles),
         "plan_seconds": plan_s,
@@ -214,18 +233,17 @@ def main() -> int:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kind", choices=(*SERVERS, RANGER), default="postgresql")
-    parser.add_argument("--tables", type=int)
-    parser.add_argument("--users", type=int)
-    parser.add_argument("--profiles", type=int, default=0)
+    for field in dataclasses.fields(Size):
+        parser.add_argument(f"--{field.name}", type=int)
     parser.add_argument("--quick", action="store_true", help="a first impression")
     parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    tables, users = (QUICK if given.quick else SIZES)[given.kind]
-    tables, users = given.tables or tables, given.users or users
-    if given.kind == RANGER:
-        figures = measured_in_ranger(tables, users)
-    else:
-        figures = measured(tables, given.kind, users, given.profiles)
+    chosen = {field.name: getattr(given, field.name) for field in dataclasses.fields(Size)}
+    size = dataclasses.replace(
+        (QUICK if given.quick else SIZES)[given.kind],
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+    figures = measured_in_ranger(size) if given.kind == RANGER else measured(size, given.kind)
     result = rounded({**machine(), **figures})
     print(json.dumps(result, indent=2))
     if given.save is not None:

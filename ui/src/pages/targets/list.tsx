@@ -53,7 +53,7 @@ export default function Targets() {
           <ProblemView problem={problemOf(targets.error)} onRetry={() => void targets.refetch()} />
         )}
         {targets.data?.targets.length === 0 && (
-          <Empty title={t("No database is told what this realm allows.")} />
+          <Empty title={t("This realm has no push targets.")} />
         )}
         {!!targets.data?.targets.length && <Rows rows={targets.data.targets} />}
         {rights.may("push_target.put") && (
@@ -127,7 +127,7 @@ export function following(target: Target): string {
 
 /** The result of the last watch of a target, in a word. */
 export function State({ target }: { target: Target }) {
-  if (target.state === "failing") return <Tag state="partial">{t("not told")}</Tag>;
+  if (target.state === "failing") return <Tag state="partial">{t("push fails")}</Tag>;
   if (!target.drift)
     return target.revision ? <Tag state="allow">{t("as pushed")}</Tag> : <Tag>{t("new")}</Tag>;
   const { missing, added, denied } = target.drift;

@@ -279,7 +279,7 @@ function Facts({ target }: { target: Target }) {
           </dd>
         </div>
         <div>
-          <dt>{t("Is told")}</dt>
+          <dt>{t("Is pushed")}</dt>
           <dd>{following(target)}</dd>
         </div>
         {target.style && (

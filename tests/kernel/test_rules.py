@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from lakewarden.kernel.errors import BadInput
@@ -161,6 +163,26 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refusal:
         parsed(text)
     assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_tree_that_another_thread_disturbed_is_built_again(
+    failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, left = ast.parse, [failures]
+
+    def disturbed(text: str, mode: str) -> ast.AST:
+        if left[0]:
+            left[0] -= 1
+            raise SystemError("AST constructor recursion depth mismatch (before=180, after=36)")
+        return build(text, mode=mode)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    if failures == 3:
+        with pytest.raises(SystemError):
+            parse("anyone", WORDS, "rule")
+    else:
+        assert parse("anyone", WORDS, "rule") == Anyone()
 
 
 @pytest.mark.parametrize("text", ["", "READ and", "READ\0", "READ WRITE", "(" * 5000])

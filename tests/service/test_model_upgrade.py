@@ -40,7 +40,7 @@ INSIDE = Entity("document", "inside")
 NO_FOLDERS = changed(
     (
         '[types.folder]\ntitle = "folder"\nparent = ["folder", "workspace"]'
-        "  # what it may lie in\nowned = true\n",
+        "  # the types of its container\nowned = true\n",
         "",
     ),
     ('parent = ["folder", "workspace"]', 'parent = "workspace"'),
@@ -169,8 +169,8 @@ def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
 ) -> None:
     text = changed(
         (
-            'parent = ["folder", "workspace"]\nowned = true\n\n# --- what may be',
-            'parent = "folder"\n\n# --- what may be',
+            'parent = ["folder", "workspace"]\nowned = true\n\n# --- privileges',
+            'parent = "folder"\n\n# --- privileges',
         ),
         ('rule = "KEEPER and not denied', 'rule = "MANAGE and not denied'),
     )
@@ -180,8 +180,8 @@ def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
     )
     loose = changed(
         (
-            'parent = ["folder", "workspace"]\nowned = true\n\n# --- what may be',
-            'parent = ["folder", "workspace"]\n\n# --- what may be',
+            'parent = ["folder", "workspace"]\nowned = true\n\n# --- privileges',
+            'parent = ["folder", "workspace"]\n\n# --- privileges',
         )
     )
     found = planned(service, loose)
@@ -193,8 +193,8 @@ def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
 
 RELATED = changed(
     (
-        "# --- what may be granted",
-        '[relations.about]\nfrom = "document"\nto = "document"\n\n# --- what may be granted',
+        "# --- privileges",
+        '[relations.about]\nfrom = "document"\nto = "document"\n\n# --- privileges granted',
     ),
 )
 
@@ -221,7 +221,7 @@ def test_relations_that_the_edition_does_not_declare_are_orphaned(
 
 DEFAULTS = changed(
     (
-        "# --- which of these",
+        "# --- the operations that mean",
         '[[defaults]]\nid = "guide"\nprivileges = ["READ"]\n'
         'to = "all-users"\non = "workspace:home"\n\n# --- which of these',
     ),

@@ -51,6 +51,8 @@ from lakewarden.kernel.expression import (
     Some,
 )
 
+_TRIES = 3
+
 _CONSTANTS: dict[str, Node] = {
     "anyone": Anyone(),
     "nobody": Nobody(),
@@ -101,6 +103,16 @@ def parse(text: str, vocabulary: Vocabulary, where: str) -> Node:
     return _Reader(vocabulary, where, {}, ()).read(text)
 
 
+def _tree(text: str, tries: int) -> ast.Expression:
+    """The text as Python's syntax tree."""
+    try:
+        return ast.parse(text, mode="eval")
+    except SystemError:  # CPython 3.11 mixes up the depths of trees that threads build at once
+        if tries == 1:
+            raise
+        return _tree(text, tries - 1)
+
+
 class _Reader:
     """Reads one text; each macro is read by its own reader, which knows the arguments."""
 
@@ -118,7 +130,7 @@ class _Reader:
 
     def read(self, text: str) -> Node:
         try:
-            tree = ast.parse(text, mode="eval")
+            tree = _tree(text, _TRIES)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             column = getattr(error, "offset", None) or 1
             raise BadInput(f"column {column}: not an expression", where=self._where) from None

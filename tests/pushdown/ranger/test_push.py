@@ -499,7 +499,7 @@ def test_errors_say_what_to_do(ranger: Ranger, one: Told) -> None:
     for status, error, said in (
         (401, BadInput, "does not know the user `ops`"),
         (403, BadInput, "administrator of the service"),
-        (500, Unavailable, "answered 500"),
+        (500, Unavailable, "responded with 500"),
         (503, Unavailable, "cannot be reached"),
     ):
         ranger.status = status

@@ -666,7 +666,7 @@ def test_a_catalog_that_is_renamed_before_the_target_is_read(
 
 def test_a_plan_of_a_catalog_that_has_another_name_by_now(followed: Followed) -> None:
     renamed = once(lambda: followed.rename(CATALOG, "store"))
-    with pytest.raises(Conflict, match=r"`lk\.hv` is `lk\.store` now"):
+    with pytest.raises(Conflict, match=r"`lk\.hv` was renamed to `lk\.store`"):
         followed.pushing(before(renamed)).plan(REALM, "rg")
 
 

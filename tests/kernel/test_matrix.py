@@ -12,14 +12,14 @@ import pytest
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import memos, point_evaluator, snapshot
 from lakewarden.kernel.cells import Cells
-from lakewarden.kernel.change import MembershipChanged, StatementAdded
+from lakewarden.kernel.change import MembershipChanged, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.memos import MEMO_BYTES, Memos
-from lakewarden.kernel.principal import GROUP, SERVICE_ADMINS, Principal
+from lakewarden.kernel.principal import GROUP, ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from tests.kernel.small import CATALOG, allowed, entity, matrix, question, system, user, world
@@ -494,12 +494,66 @@ def test_cells_of_role_sets_that_nobody_has_any_more_are_not_kept() -> None:
     assert {key[1:3] for key in later.snapshot.memos.cells} == {held}
 
 
+def test_subjects_without_a_grant_of_the_privileges_share_a_row() -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    plan = asked.plan(asked.operation("load"), "table")
+    cid, owner, ana = (asked.snapshot.subject(user(name)) for name in ("cid", "owner", "ana"))
+    assert asked.entry(plan, cid).codes is asked.entry(plan, owner).codes
+    assert asked.entry(plan, cid).codes is not asked.entry(plan, ana).codes
+    assert asked.snapshot.cells("READ", cid) is asked.snapshot.cells("READ", owner)
+
+
+def test_subjects_with_the_same_roles_and_no_statements_of_their_own_share_their_rows() -> None:
+    """Users and groups differ; the statements name their roles alone."""
+    members = {"members:m": ["a", "b"], "role:m:r": ["group:one", "group:two"]}
+    members |= {"group:one": ["a"], "group:two": ["b"]}
+    grants = [{"id": "r", "privileges": ["USE", "READ"], "to": ["role:m:r"], "on": "metalake:m"}]
+    entities = ["metalake:m", "catalog:m:c", "schema:m:c.s", T]
+    asked = matrix(LAKE, world(LAKE, entities, members=members, statements=grants))
+    plan = asked.plan(asked.operation("load"), "table")
+    a, b = (asked.snapshot.subject(user(name)) for name in "ab")
+    assert a.deny != b.deny
+    assert asked.entry(plan, a).codes is asked.entry(plan, b).codes
+    assert allowed(asked, LAKE, "a", "load", T)
+    ban = {"id": "d", "effect": "deny", "privileges": ["READ"], "to": ["group:two"], "on": T}
+    (statement,) = world(LAKE, [], statements=[ban]).statements
+    later = apply(asked, [StatementAdded(statement)], now=0.0, revision=2)
+    assert [allowed(later, LAKE, name, "load", T) for name in "ab"] == [True, False]
+    last = apply(later, [StatementRemoved("d")], now=0.0, revision=3)
+    assert [allowed(last, LAKE, name, "load", T) for name in "ab"] == [True, True]
+
+
+def test_administrators_have_rows_of_their_own() -> None:
+    """Nothing names them, and whoever is one passes rules that others do not."""
+    asked = matrix(LAKE, LAKE_FACTS)
+    for name in ("stranger", "cid", "root", "ana"):
+        assert allowed(asked, LAKE, name, "create") is (name == "root")
+
+
+def test_a_grant_to_whom_no_statement_named_before_changes_their_rows() -> None:
+    """Until then the user shares a row with all others who have nothing."""
+    asked = matrix(LAKE, LAKE_FACTS)
+    assert not allowed(asked, LAKE, "cid", "load", T)
+    assert not allowed(asked, LAKE, "schema-owner", "load", T)
+    grants = [
+        {"id": "u", "privileges": ["USE"], "to": ["user:cid"], "on": "catalog:m:c"},
+        {"id": "r", "privileges": ["READ"], "to": ["user:cid"], "on": "catalog:m:c"},
+    ]
+    added = [StatementAdded(s) for s in world(LAKE, [], statements=grants).statements]
+    given = apply(asked, added, now=0.0, revision=2)
+    assert allowed(given, LAKE, "cid", "load", T)
+    assert not allowed(given, LAKE, "schema-owner", "load", T)
+    taken = apply(given, [StatementRemoved(one.statement.id) for one in added], now=0.0, revision=3)
+    assert not allowed(taken, LAKE, "cid", "load", T)
+
+
 def test_role_sets_with_equal_cells_share_them() -> None:
     """Most role sets have no grants of most privileges, and there may be many of both."""
     asked = matrix(LAKE, LAKE_FACTS)
 
     def nothing(asked: Matrix, role: int) -> Cells:
-        subject = replace(asked.snapshot.subject(user("nobody")), allow=frozenset({role}))
+        sets = frozenset({role}), frozenset({role})
+        subject = replace(asked.snapshot.subject(user("nobody")), key=sets)
         return asked.snapshot.cells("USE", subject)
 
     shared = nothing(asked, 901)
@@ -534,12 +588,15 @@ def test_role_sets_of_single_requests_count_for_the_memory_budget() -> None:
     request = question(LAKE, "ana", "load", T)
     assert asked.decide(request).allow
     plain, cells = asked._bytes, asked.snapshot.memos.bytes
-    with_group = replace(request, groups=(Principal(GROUP, "staff"),))
-    asked.decide(with_group)
-    key_bytes = asked.subject(with_group).key_bytes
+    as_barring = replace(request, groups=(Principal(ROLE, "m:barring"),))
+    asked.decide(as_barring)
+    key_bytes = asked.subject(as_barring).key_bytes
     assert asked.snapshot.memos.key_bytes % key_bytes == 0 < asked.snapshot.memos.key_bytes
     assert asked._bytes >= plain + key_bytes
     assert asked.snapshot.memos.bytes >= cells + asked.snapshot.memos.key_bytes
+    spent = asked._bytes
+    asked.decide(replace(request, groups=(Principal(GROUP, "nothing is granted to"),)))
+    assert asked._bytes == spent
     later = apply(asked, [], now=0.0, revision=2)
     assert later.snapshot.memos.bytes >= asked.snapshot.memos.key_bytes
 
@@ -647,10 +704,14 @@ def test_from_no_entity_every_selector_leads_to_none(selector: str) -> None:
 def test_rows_are_remembered_up_to_the_limit_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     m = matrix(LAKE, LAKE_FACTS)
     plan = m.plan(m.operation("load"), "table")
-    size = len(m.entry(plan, m.snapshot.subject(user("ana"))).codes)
-    monkeypatch.setattr(matrix_module, "MEMO_BYTES", 2 * (size + matrix_module.ENTRY_BYTES))
-    m.entry(plan, m.snapshot.subject(user("cid")))
-    assert set(plan.entries) == {"ana", "cid"}
+    m.entry(plan, m.snapshot.subject(user("ana")))
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", m._bytes + matrix_module.ENTRY_BYTES)
+    m.entry(plan, m.snapshot.subject(user("nobody")))
+    size = len(m.entry(plan, m.snapshot.subject(user("cid"))).codes)  # has the same row
+    assert set(plan.entries) == {"nobody", "cid"}
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", m._bytes + size + matrix_module.ENTRY_BYTES)
+    m.entry(plan, m.snapshot.subject(user("ana")))
+    assert set(plan.entries) == {"nobody", "cid", "ana"}
     m.entry(plan, m.snapshot.subject(user("owner")))
     assert set(plan.entries) == {"owner"}
 
@@ -684,7 +745,8 @@ def test_a_row_gets_the_codes_of_the_classes_that_new_ones_were_split_off() -> N
     subject = M.snapshot.subject(user("ana"))
     rows = {"shorter": b"\1\2", "whole": b"\2\1\1", "of others": b"\1"}
     entries: dict[Hashable, matrix_module.Entry] = {
-        name: matrix_module.Entry(codes, subject.touched, subject) for name, codes in rows.items()
+        name: matrix_module.Entry(codes, subject.touched, subject, subject.key)
+        for name, codes in rows.items()
     }
     found = matrix_module._extended_entries(entries, (-1, -1, 0))
     assert {name: entry.codes for name, entry in found.items()} == {

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import grpc
 import pytest
 import zstandard
 
@@ -120,6 +122,39 @@ def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_toke
     monkeypatch.setenv("SPARK_REMOTE", address)
     with pytest.raises(Unavailable, match=address):
         session.spark_session("x")
+
+
+class _Leaving(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no types
+    """A server that accepts connections and answers every call as one that is shutting down."""
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+        def refuse(request: bytes, context: grpc.ServicerContext) -> bytes:
+            context.set_code(grpc.StatusCode.UNAVAILABLE)
+            return b""
+
+        return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+def test_a_connect_server_that_leaves_before_the_first_call_is_told_soon(tmp_path: Path) -> None:
+    """PySpark sends the settings first, and by itself tries that for ten minutes."""
+    server = grpc.server(ThreadPoolExecutor(2), handlers=(_Leaving(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    program = f"""
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.pipeline import session
+session._RETRIES = 1
+try:
+    with session.session("jobs", remote="sc://127.0.0.1:{port}") as spark:
+        spark.range(1)
+except Unavailable as error:
+    print(error)
+"""
+    try:
+        said = _program(tmp_path, program)
+    finally:
+        server.stop(None)
+    assert said.stdout.startswith("spark failed: the Spark Connect server does not answer;")
 
 
 def test_of_a_trace_the_error_is_told() -> None:
@@ -273,12 +308,17 @@ def test_a_connect_session_runs_a_job(tmp_path: Path) -> None:
 
 def _run(place: Path, arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs the small job in a separate process, without a Spark configuration."""
+    return _program(place, JOB.format(arguments=arguments), **environment)
+
+
+def _program(place: Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a separate process, without a Spark configuration."""
     inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("SPARK_", "PYSPARK_", "JAVA_")) and name != "MASTER"
     }
-    (place / "job.py").write_text(JOB.format(arguments=arguments))
+    (place / "job.py").write_text(program)
     return subprocess.run(
         [sys.executable, "job.py"],
         cwd=place,

@@ -49,6 +49,10 @@ class Grouped:
     by_principal: Mapping[int, Grants] = field(default_factory=dict)
     to_owners: Grants = ()
 
+    def names_any(self, principals: frozenset[int]) -> bool:
+        """Whether a grant names one of `principals`."""
+        return not self.by_principal.keys().isdisjoint(principals)
+
     def of(self, principals: Iterable[int]) -> Iterator[Grant]:
         """The grants that name one of `principals`; a grant that names two is returned twice."""
         if self.by_principal:
@@ -66,7 +70,8 @@ class Table:
     `scopes` lists every scope that an indexed statement uses or once used; its index is
     the scope's number. `compiled` is the number of scopes before the first change. `sides` are the
     statements in force by effect and privilege; filters and masks are under the privilege ``.
-    `start` and `end` bound the moments for which the index is valid; `moment` is one of them.
+    `named` are the principals that a statement in force names or once named. `start` and `end`
+    bound the moments for which the index is valid; `moment` is one of them.
     """
 
     model: Model
@@ -75,6 +80,7 @@ class Table:
     compiled: int
     numbers: Mapping[Reaching, int]
     sides: Mapping[Effect, Mapping[str, Grouped]]
+    named: frozenset[int]
     start: float
     end: float
     moment: float
@@ -150,6 +156,9 @@ def table(
             effect: {name: _grouped(grants) for name, grants in side.items()}
             for effect, side in sides.items()
         },
+        named=frozenset().union(
+            *(grant.principals for side in sides.values() for of in side.values() for grant in of)
+        ),
         start=start,
         end=end,
         moment=now,
@@ -279,10 +288,12 @@ def changed(
             arriving.setdefault((statement.effect, privilege), []).append(grant)
     for (effect, privilege), grants in arriving.items():
         sides[effect][privilege] = _with(sides[effect].get(privilege, _EMPTY), grants)
+    named = {id for grants in arriving.values() for grant in grants for id in grant.principals}
     return replace(
         before,
         statements=statements,
         scopes=tuple(numbers),
         numbers=numbers,
         sides=sides,
+        named=before.named if named <= before.named else before.named | named,
     )

@@ -21,7 +21,7 @@ from lakewarden.kernel.matrix import Matrix, Plan, StillHolds
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, compile, decisions
 from lakewarden.kernel.statement import Statement
-from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.subject import RoleSets, Subject
 
 DISPLACED_LIMIT = 4_096
 """With more entities than this out of their numbered place, all are numbered again."""
@@ -161,6 +161,10 @@ class _Rebuild:
         subjects = new.subjects = old.subjects.copy()
         if not self._all_are_unchanged:
             new.subjects = {p: s for p, s in subjects.items() if self._is_unchanged(s)}
+        named = snapshot.table.named - self._before.table.named
+        if named:
+            kept = new.subjects.items()
+            new.subjects = {p: s for p, s in kept if s.deny.isdisjoint(named)}
         for privileges, classes in list(old.partitions.items()):
             scopes = snapshot.table.scopes_of(privileges)
             new.partitions[privileges] = self._split(classes, scopes, snapshot.bitmaps)
@@ -179,9 +183,7 @@ class _Rebuild:
             }
             new.take_cells(old, holding, one_partition=snapshot.classes is not None)
 
-    def _left_role_sets(
-        self, before: Iterable[Subject], after: Iterable[Subject]
-    ) -> set[tuple[frozenset[int], frozenset[int]]]:
+    def _left_role_sets(self, before: Iterable[Subject], after: Iterable[Subject]) -> set[RoleSets]:
         """The former role sets of principals with changed memberships, if nobody else has them."""
         ids, changed = self._coded.memberships.ids, self._stale.principals
         left = {subject.key for subject in before if ids.get(subject.principal) in changed}

@@ -26,7 +26,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.rows import Code, Columns, Shape, codes, columns, shape
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.subject import Subject, resolve
+from lakewarden.kernel.subject import RoleSets, Subject, resolve
 from lakewarden.kernel.tree import Index
 
 Codes = NDArray[np.uint8]
@@ -91,11 +91,12 @@ StillHolds = Callable[[Subject], bool]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One subject's row of one operation: a code for each joint class."""
+    """One subject's row of one operation: a code for each joint class. `key` is the row's key."""
 
     codes: bytes
     touched: BitMap
     subject: Subject
+    key: RoleSets
 
 
 class Plan:
@@ -134,7 +135,7 @@ class Plan:
         self.view = None if columns is None else columns.view
         self.index = index
         self.entries: dict[Hashable, Entry] = {}
-        self.rows: dict[Hashable, bytes] = {}
+        self.rows: dict[RoleSets, bytes] = {}
         self.members: Members | None = None
         self.listings: dict[Hashable, BitMap] = {}
 
@@ -302,6 +303,7 @@ class Matrix:
             coded.memberships,
             coded.tree,
             self.snapshot.owned_by,
+            self.snapshot.table.named,
             request.groups,
             request.roles,
         )
@@ -343,7 +345,8 @@ class Matrix:
         key = _key(subject.principal)
         entry = plan.entries.get(key) if remembered else None
         if entry is None or len(entry.codes) < self._count(plan):
-            entry = Entry(self._row(plan, subject), subject.touched, subject)
+            row_key = self.row_key(plan, subject)
+            entry = Entry(self._row(plan, subject, row_key), subject.touched, subject, row_key)
             if remembered:
                 self._spend(ENTRY_BYTES)
                 plan.entries[key] = entry
@@ -359,12 +362,19 @@ class Matrix:
     def _count(self, plan: Plan) -> int:
         return 0 if plan.columns is None else plan.columns.count
 
-    def _row(self, plan: Plan, subject: Subject) -> bytes:
-        row = plan.rows.get(subject.key)
+    def row_key(self, plan: Plan, subject: Subject) -> RoleSets:
+        """What the subject's row depends on: it is shared by all whom no statement concerns."""
+        if plan.shape.administrator:
+            return subject.key
+        return self.snapshot.role_sets(plan.shape.privileges, subject)
+
+    def _row(self, plan: Plan, subject: Subject, key: RoleSets) -> bytes:
+        row = plan.rows.get(key)
         if row is None or len(row) < self._count(plan):
             row = self._fresh_row(plan, subject)
-            self._spend(len(row) + (0 if self._remembers(subject) else subject.key_bytes))
-            plan.rows[subject.key] = row
+            kept = self.snapshot.keeps(key, subject)
+            self._spend(len(row) + (0 if kept else subject.key_bytes))
+            plan.rows[key] = row
         return row
 
     def _fresh_row(self, plan: Plan, subject: Subject) -> bytes:
@@ -437,7 +447,7 @@ class Matrix:
             if origin is None:
                 continue
             fresh.entries = _extended_entries(entries, origin)
-            fresh.rows = {entry.subject.key: entry.codes for entry in fresh.entries.values()}
+            fresh.rows = {entry.key: entry.codes for entry in fresh.entries.values()}
             later._bytes += sum(map(len, fresh.rows.values())) + ENTRY_BYTES * len(fresh.entries)
             if not moved:
                 listings = plan.listings.copy()
@@ -463,7 +473,7 @@ def _extended_entries(
     for key, entry in entries.items():
         row = longer[entry.codes]
         if row is not None:
-            found[key] = Entry(row, entry.touched, entry.subject)
+            found[key] = Entry(row, entry.touched, entry.subject, entry.key)
     return found
 
 

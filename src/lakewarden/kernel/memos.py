@@ -38,7 +38,10 @@ ObligationsKey = tuple[Effect, frozenset[int], frozenset[int], int | None]
 """Filter or mask, allow side, deny side, and the entity class; None: in all classes."""
 
 CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
-"""Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
+"""Privilege, allow side, deny side, and the privileges whose classes the cells are over.
+
+The sides are empty for all subjects whom no statement on the privilege names.
+"""
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from lakewarden.kernel.scopes import match
 from lakewarden.kernel.selectors import Ids, step
 from lakewarden.kernel.sole_owners import SoleOwners
 from lakewarden.kernel.statement import On, Owners, Statement
-from lakewarden.kernel.subject import Subject, resolve
+from lakewarden.kernel.subject import NO_ROLE_SETS, RoleSets, Subject, resolve
 
 SUBJECT = "subject"
 """Prefix of the attributes of the subject."""
@@ -69,7 +69,8 @@ class Snapshot:
         subject = self.memos.subjects.get(principal)
         if subject is None:
             memberships = self.coded.memberships
-            subject = resolve(principal, memberships, self.coded.tree, self.owned_by)
+            named = self.table.named
+            subject = resolve(principal, memberships, self.coded.tree, self.owned_by, named)
             self.memos.add_subject(principal, subject, numbered=principal in memberships.ids)
         return subject
 
@@ -96,14 +97,34 @@ class Snapshot:
         Over the classes of the privileges `of`, which must include it; by default over those of the
         whole snapshot, or as bitmaps if the snapshot has no classes.
         """
-        key = (privilege, subject.allow, subject.deny, None if self.classes else of)
+        allow, deny = subject.key
+        over = None if self.classes else of
+        cells = self.memos.cells.get((privilege, allow, deny, over))
+        if cells is not None:
+            return cells
+        # Second, because most are asked about where they have grants.
+        role_sets = self.role_sets((privilege,), subject)
+        key = (privilege, *role_sets, over)
         cells = self.memos.cells.get(key)
         if cells is None:
             classes = self.classes if of is None else self.partition(of)
             cells = self._cells(privilege, subject, classes)
-            key_bytes = 0 if self.remembers(subject) else subject.key_bytes
+            key_bytes = 0 if self.keeps(role_sets, subject) else subject.key_bytes
             cells = self.memos.add_cells(key, cells, key_bytes)
         return cells
+
+    def role_sets(self, privileges: Iterable[str], subject: Subject) -> RoleSets:
+        """What the bits of these privileges depend on: subjects without grants share them."""
+        allow, deny = subject.key
+        for privilege in privileges:
+            allows, denies = self.table.allows(privilege), self.table.denies(privilege)
+            if allows.names_any(allow) or denies.names_any(deny):
+                return subject.key
+        return NO_ROLE_SETS
+
+    def keeps(self, role_sets: RoleSets, subject: Subject) -> bool:
+        """Whether the role sets are in memory anyway."""
+        return role_sets is NO_ROLE_SETS or self.remembers(subject)
 
     def _cells(self, privilege: str, subject: Subject, classes: Partition | None) -> Cells:
         allows, denies = self.table.allows(privilege), self.table.denies(privilege)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,8 +11,13 @@ from pyroaring import BitMap
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.hierarchy import MAX_LEVELS
 from lakewarden.kernel.memberships import Memberships
-from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.kernel.principal import ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.tree import Tree
+
+RoleSets = tuple[frozenset[int], frozenset[int]]
+"""Ids of principals: those of the ALLOW side and those of the DENY side."""
+
+NO_ROLE_SETS: Final[RoleSets] = (frozenset(), frozenset())
 
 _SET_BYTES: Final = 216
 _MEMBER_BYTES: Final = 32
@@ -33,17 +38,22 @@ class Subject:
     named: frozenset[Principal]
     owned: BitMap
     touched: BitMap
-    key: tuple[frozenset[int], frozenset[int]] = field(init=False, repr=False, compare=False)
-    """What every privilege depends on: subjects with equal keys share their rows."""
+    key: RoleSets = field(repr=False, compare=False)
+    """What every privilege depends on: of `allow` and `deny` at least what statements name.
 
-    def __post_init__(self) -> None:
-        # One key for all plans that keep it; otherwise each plan would hold its own.
-        object.__setattr__(self, "key", (self.allow, self.deny))
+    Subjects with equal keys share their rows.
+    """
 
     @property
     def key_bytes(self) -> int:
         """The approximate size of the key in bytes, if nothing else keeps it."""
-        return 2 * (_SET_BYTES + _MEMBER_BYTES * len(self.deny))
+        return 2 * (_SET_BYTES + _MEMBER_BYTES * len(self.key[1]))
+
+
+def nobody(principal: Principal) -> Subject:
+    """The subject of that principal without any membership, not even in itself."""
+    none: frozenset[int] = frozenset()
+    return Subject(principal, none, none, frozenset(), BitMap(), BitMap(), NO_ROLE_SETS)
 
 
 def resolve(
@@ -51,12 +61,14 @@ def resolve(
     memberships: Memberships,
     tree: Tree,
     owned_by: Mapping[int, BitMap],
+    named: Container[int],
     groups: Iterable[Principal] = (),
     roles: frozenset[Principal] | None = None,
 ) -> Subject:
     """The subject; `groups` are sent with the request, `roles` narrows the ALLOW side.
 
-    Raises `LimitExceeded` where the chain of memberships is too long.
+    `named` contains every principal that a statement in force names. Raises `LimitExceeded` where
+    the chain of memberships is too long.
     """
     if memberships.is_beyond(principal, groups):
         raise LimitExceeded(f"more than {MAX_LEVELS} memberships follow on one another")
@@ -77,4 +89,17 @@ def resolve(
         named=frozenset({principal, *groups, *(memberships.principals[id] for id in everything)}),
         owned=entities,
         touched=tree.below(entities),
+        key=_key(allow, everything, named, memberships.ids.get(SERVICE_ADMINS)),
     )
+
+
+def _key(
+    allow: frozenset[int], deny: frozenset[int], named: Container[int], administrators: int | None
+) -> RoleSets:
+    """The part of the role sets that some row depends on: most users are in no statement."""
+
+    def needed(ids: frozenset[int]) -> frozenset[int]:
+        return frozenset(id for id in ids if id in named or id == administrators)
+
+    of_denies = needed(deny)
+    return (of_denies if allow is deny else needed(allow)), of_denies

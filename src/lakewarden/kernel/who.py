@@ -29,7 +29,7 @@ from lakewarden.kernel.principal import (
 )
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.subject import nobody
 
 
 def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
@@ -105,10 +105,7 @@ class Users(Algebra[BitMap, Spot]):
         self._acting = snapshot.coded.memberships
         self._stored = StoredUsers(self._acting) if stored is None else stored
         self.everyone = self._stored.everyone
-        nobody = Subject(
-            request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
-        )
-        self._point = PointEvaluator(snapshot, nobody, request)
+        self._point = PointEvaluator(snapshot, nobody(request.principal), request)
         self._request = request
 
     def all_of(self, values: Iterator[BitMap]) -> BitMap:

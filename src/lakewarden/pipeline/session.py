@@ -160,6 +160,9 @@ def spark_session(
             "spark.eventLog.rolling.enabled": "false",
         }
     settings |= {**_object_stores(), **dict(conf)}
+    if address:
+        # Without settings, so without a request: the first one has the limits of `_retry` too.
+        _retry(SparkSession.builder.remote(address).getOrCreate(), _RETRIES)
     builder = SparkSession.builder.appName(app_name)
     if master:
         builder = builder.master(master)
@@ -168,8 +171,6 @@ def spark_session(
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = _started(builder, archive_options)
-    if is_remote(session):
-        _retry(session, _RETRIES)
     if not is_ours:
         package.send(session)
     return session

@@ -94,10 +94,8 @@ def _row(state: State, key: RowKey) -> _PreparedRow:
         plan = matrix.plan(matrix.operation(key.operation), key.type)
         if plan.view is None:
             return _NO_ROW
-        subject = matrix.snapshot.memos.subjects.get(key.user)
-        is_new = subject is None or subject.key not in plan.rows
-        return _PreparedRow(
-            len(matrix.entry(plan, matrix.snapshot.subject(key.user)).codes), is_new
-        )
+        subject = matrix.snapshot.subject(key.user)
+        is_new = matrix.row_key(plan, subject) not in plan.rows
+        return _PreparedRow(len(matrix.entry(plan, subject).codes), is_new)
     except WardenError:
         return _NO_ROW  # a question will get the error

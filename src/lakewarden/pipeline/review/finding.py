@@ -15,7 +15,7 @@ from lakewarden.kernel.expression import Compare, Node
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.subject import nobody
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.asset_rows import Listing, containers
@@ -270,10 +270,7 @@ def comparison_judge(
 
     def tell(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         block, coded = judged.block, judged.snapshot.coded
-        nobody = Subject(
-            Principal(USER, ""), frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
-        )
-        point = PointEvaluator(judged.snapshot, nobody, None)
+        point = PointEvaluator(judged.snapshot, nobody(Principal(USER, "")), None)
         rows = []
         for id in block.own & coded.tree.stored:
             principal = coded.model.principal_kind(coded.tree.entity(id))

@@ -13,14 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from pyroaring import BitMap
 
 from lakewarden.kernel.algebra import Algebra
 from lakewarden.kernel.bulk_evaluator import BulkEvaluator, related_ids
 from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Holds, May, Node
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.subject import nobody
 from lakewarden.pipeline.review.column import Codes, Column, column_of, joined
 from lakewarden.pipeline.review.residue import (
     EVERYBODY,
@@ -44,7 +43,7 @@ Ids = NDArray[np.int32]
 SUBJECT = "subject."
 """Prefix of the attributes of the subject."""
 
-_ANYBODY = Subject(Principal(USER, ""), frozenset(), frozenset(), frozenset(), BitMap(), BitMap())
+_ANYBODY = nobody(Principal(USER, ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

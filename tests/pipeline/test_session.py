@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import grpc
@@ -259,9 +260,33 @@ def test_local_settings_hold(spark: SparkSession) -> None:
     expected = session._ALWAYS | session._LOCAL
     found = {name: spark.conf.get(name) or "" for name in expected}
     options = found.pop(session._JAVA_OPTIONS)  # followed by those of a class archive
-    assert options.startswith(expected.pop(session._JAVA_OPTIONS))
+    quick = f"{expected.pop(session._JAVA_OPTIONS)} {session._QUICK_COMPILER}"
+    assert options.startswith(quick)
     assert found == expected
     assert session.spark_session("again", master="local[2]") is spark
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_quick"),
+    [([], True), ([9_999_999], True), ([10_000_000], False), ([11**7, 1], False)],
+)
+def test_for_a_large_input_java_starts_with_its_optimizing_compiler(
+    rows: list[int], is_quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(builder: object, archive: object, java_options: str) -> SparkSession:
+        started.append(session._QUICK_COMPILER in java_options)
+        return cast("SparkSession", SimpleNamespace(stop=lambda: None, version="4"))
+
+    monkeypatch.setattr(session, "_started", start)
+    monkeypatch.setattr(session, "_mark", lambda *_: None)
+    monkeypatch.setattr(session, "_stop", lambda _: None)
+    with session.session("jobs", master="local[2]") as spark:
+        for number in rows:
+            session.expect(spark, number)
+        assert spark.version == "4"
+    assert started == [is_quick]
 
 
 @pytest.mark.nightly  # without another Java, every Spark test runs on the packaged one

@@ -98,17 +98,22 @@ _LOCAL = {
         "|passwd|credential|jaas|(account|api|private)[._-]?key"
     ),
     "spark.sql.shuffle.partitions": "2",
-    # Jobs are short and their heavy part is in Python: the optimising compiler would not pay back
-    # its startup cost, so only the quick one is used.
     _JAVA_OPTIONS: (
-        # The default code cache for that compiler fills within half an hour of jobs; then compiled
-        # code is discarded again and again.
-        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+        # The default code cache for the quick compiler fills within half an hour of jobs; then
+        # compiled code is discarded again and again.
+        "-XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
         # Out of memory, the driver would wait forever for a result that it has lost.
         " -XX:+ExitOnOutOfMemoryError"
         f" -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     ),
 }
+
+_MANY_ROWS: Final = 10_000_000
+"""From this many rows of input on, Java's optimizing compiler pays back its own cost (decision
+0125). Fewer rows are processed with the quick compiler alone.
+"""
+
+_QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 
 
 def spark_session(
@@ -117,6 +122,7 @@ def spark_session(
     remote: str | None = None,
     event_log: Path | None = None,
     conf: Conf = (),
+    rows: int = 0,
 ) -> SparkSession:
     """The current Spark session; creates one if there is none.
 
@@ -124,7 +130,8 @@ def spark_session(
     (`sc://host`); give at most one of them. With neither, the session is the one that the
     environment configures (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a local one on
     every core. `event_log` is a folder for Spark's event log, created if missing. `conf` are Spark
-    settings by name; they override those made here.
+    settings by name; they override those made here. `rows` says about how many rows the session
+    will process: it decides how a local Java compiles.
 
     Sets `JAVA_HOME` if it must start a Java. For a local run, sets `PYSPARK_PYTHON` unless it is
     set: workers then use this Python. Workers elsewhere are sent this package, unless it came with
@@ -149,8 +156,9 @@ def spark_session(
     if is_ours and not remote:  # a Connect client may only set query options
         if java_home is not None and not _has_java() and _JAVA_OPTIONS not in dict(conf):
             archive_options = class_archive.java_options(java_home)
-        options = (_LOCAL[_JAVA_OPTIONS], *map(_quoted, archive_options))
-        settings |= {**_LOCAL, _JAVA_OPTIONS: " ".join(options)}
+        settings |= _LOCAL
+        if rows < _MANY_ROWS:
+            settings[_JAVA_OPTIONS] += f" {_QUICK_COMPILER}"
         settings["spark.driver.memory"] = "2g" if machine_bytes() >= _ROOMY else "1g"
     if event_log is not None:
         event_log.mkdir(parents=True, exist_ok=True)
@@ -160,6 +168,9 @@ def spark_session(
             "spark.eventLog.rolling.enabled": "false",
         }
     settings |= {**_object_stores(), **dict(conf)}
+    java_options = settings.get(_JAVA_OPTIONS, "")
+    if archive_options:
+        settings[_JAVA_OPTIONS] = " ".join((java_options, *map(_quoted, archive_options)))
     if address:
         # Without settings, so without a request: the first one has the limits of `_retry` too.
         _retry(SparkSession.builder.remote(address).getOrCreate(), _RETRIES)
@@ -170,14 +181,16 @@ def spark_session(
         builder = builder.remote(remote)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    session = _started(builder, archive_options)
+    session = _started(builder, archive_options, java_options)
     if not is_ours:
         package.send(session)
     return session
 
 
-def _started(builder: SparkSession.Builder, archive_options: Sequence[str]) -> SparkSession:
-    """The session; if Java does not start with its archive, it is started without one."""
+def _started(
+    builder: SparkSession.Builder, archive_options: Sequence[str], java_options: str
+) -> SparkSession:
+    """The session; if Java does not start with its archive, it has the other options alone."""
     from pyspark.errors import PySparkRuntimeError
 
     try:
@@ -185,7 +198,7 @@ def _started(builder: SparkSession.Builder, archive_options: Sequence[str]) -> S
     except PySparkRuntimeError:
         if not class_archive.discard(archive_options):
             raise
-        return builder.config(_JAVA_OPTIONS, _LOCAL[_JAVA_OPTIONS]).getOrCreate()
+        return builder.config(_JAVA_OPTIONS, java_options).getOrCreate()
 
 
 Place = tuple[str | None, str | None, Path | None, Conf]
@@ -241,7 +254,7 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
         if not has_pyspark:
             raise _without_pyspark(remote)
         print("starting Spark …", file=sys.stderr)
-        return spark_session(name, *place)
+        return spark_session(name, *place, rows=spark.rows)
 
     spark = Deferred(start, is_here=_is_ours(master or remote))
     token = _OPEN.set((cast("SparkSession", spark), place))
@@ -334,7 +347,8 @@ class Deferred:
     """Stands for a session, which is started when any attribute is read.
 
     A job that finishes without Spark, as on small estates, therefore starts no Java. `start` makes
-    the session; `is_here` says whether its tasks will run on this machine alone.
+    the session; `is_here` says whether its tasks will run on this machine alone. `rows` is the size
+    of the largest input so far, see `expect`.
     """
 
     def __init__(self, start: Callable[[], SparkSession], *, is_here: bool) -> None:
@@ -342,6 +356,7 @@ class Deferred:
         self._session: SparkSession | None = None
         self._stage: tuple[str, str] | None = None
         self.is_here = is_here
+        self.rows = 0
 
     @property
     def started(self) -> SparkSession | None:
@@ -371,6 +386,12 @@ def begin(spark: SparkSession | Deferred) -> None:
     """Starts a session that work would start anyway, while other steps run in parallel."""
     if isinstance(spark, Deferred):
         spark.begin()
+
+
+def expect(spark: SparkSession | Deferred, rows: int) -> None:
+    """Says how many rows the session will process: if it is not started yet, its Java fits them."""
+    if isinstance(spark, Deferred):
+        spark.rows = max(spark.rows, rows)
 
 
 @contextmanager

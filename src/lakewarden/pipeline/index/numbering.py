@@ -68,6 +68,9 @@ container), and the number that the leaves before it in its part of the files ta
 _ROW_BITS: Final = 33
 """How many bits Spark uses to count the rows of one partition."""
 
+_ROWS_OF_A_TASK: Final = 1 << 20
+"""How many members of small containers a task sorts at most, about: some 200 MB."""
+
 Row = tuple[str, str, str | None, str | None, bool]
 
 
@@ -283,7 +286,13 @@ def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame
     holding = pa.table({name: pa.array(cells, pa.string()) for name, cells in keys.items()})
     is_inside = F.col("parent_type").eqNullSafe(F.col("of_type"))
     is_inside &= F.col("parent_name").eqNullSafe(F.col("of_name"))
-    members = placed.frame.join(F.broadcast(spark.createDataFrame(parents)), is_inside)
+    # By type first: most entities are columns, and none of these is compared by name then.
+    kinds = set(parents.column("of_type").to_pylist())
+    may_be_inside = F.col("parent_type").isin(*(kinds - {None}))
+    if None in kinds:
+        may_be_inside |= F.col("parent_type").isNull()
+    members = placed.frame.where(may_be_inside)
+    members = members.join(F.broadcast(spark.createDataFrame(parents)), is_inside)
     return members.join(F.broadcast(spark.createDataFrame(holding)), KEY, "left_anti")
 
 
@@ -390,12 +399,11 @@ def write(
     stored = placed.frame.where("stored")
     names = {"type": placed.containers.types, "name": placed.containers.names}
     large = pa.table({name: pa.array(cells, pa.string()) for name, cells in names.items()})
+    tasks = max(2, -(-numbered.ids.count // _ROWS_OF_A_TASK))
     for done, level in enumerate(range(len(levels), 0, -1), 1):
         above = read(spark, place, done).where("end > id + 1")
         owners = above.join(levels[level - 1], KEY, "left_semi") if len(levels) > 1 else above
-        members = members_with_ids(
-            stored, placed.small, level, owners, spark.createDataFrame(large)
-        )
+        members = members_with_ids(stored, placed.small, level, owners, large, tasks)
         parquet_output.write(members, place / str(done))
     return len(levels) + 1
 

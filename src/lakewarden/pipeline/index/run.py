@@ -49,7 +49,7 @@ from lakewarden.pipeline.ingest.inventory import INVENTORY
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.session import begin
+from lakewarden.pipeline.session import begin, expect
 from lakewarden.pipeline.storage.files import entries, parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
@@ -211,6 +211,7 @@ class _Indexing:
     def coded(self) -> Coded | None:
         """The coded facts, if they are few and fit into one block; else None."""
         rows = sum(map(self._rows, self.manifest.tables))
+        expect(self.job.spark, rows)
         is_small = local_mode.has_few(rows, self.job.spark)
         if self._rows("entities") > 1 << self.bits or not is_small:
             return None

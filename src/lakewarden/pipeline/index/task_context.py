@@ -28,7 +28,7 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
-from lakewarden.pipeline.session import runs_here
+from lakewarden.pipeline.session import expect, runs_here
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
@@ -206,6 +206,7 @@ def judge_each(
     worker and sending it the estate.
     """
     blocks = index.folder / BLOCKS
+    expect(spark, context.count)
     if context.blocks <= 1 and local_mode.has_few(context.count, spark):
         rows = (rows for file in parquet_files(blocks) for rows in _rows_of(file))
         judgements = judged(rows, context, judge)

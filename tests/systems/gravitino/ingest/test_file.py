@@ -260,6 +260,17 @@ def test_what_cannot_have_an_owner_is_set_aside() -> None:
     assert row.reason == BAD_NAME
 
 
+@pytest.mark.parametrize("name", ["a\tb", "a.b", "a:b", "*", " "])
+def test_a_metalake_that_no_request_can_name_is_set_aside(name: str) -> None:
+    metalake = {"name": name, "properties": {"in-use": "false"}}
+    for path, body in (
+        ("api/metalakes", {"metalakes": [metalake]}),
+        (f"api/metalakes/{name}", {"metalake": metalake}),
+    ):
+        (row,) = said(path, body)
+        assert (row.table, row.cells, row.reason) == ("entities", ("metalake", name), BAD_NAME)
+
+
 def test_a_name_that_gravitino_could_not_have_is_set_aside() -> None:
     (row,) = said("api/metalakes/lk/tags", {"names": ["*"]})
     assert (row.table, row.cells, row.reason) == ("entities", ("tag", "lk:*"), BAD_NAME)

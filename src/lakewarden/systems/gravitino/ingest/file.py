@@ -136,13 +136,9 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
     match exchange.segments:
         case ("api", "metalakes"):
             for item in reply.tables("metalakes"):
-                metalake = Entity("metalake", item.text("name"))
-                yield entity_row(metalake, "")
-                yield from _catalog_attributes(metalake, item)
+                yield from _metalake(item.text("name"), item)
         case ("api", "metalakes", lake):
-            metalake = Entity("metalake", lake)
-            yield entity_row(metalake, "")
-            yield from _catalog_attributes(metalake, _object_named(reply, "metalake", lake))
+            yield from _metalake(lake, _object_named(reply, "metalake", lake))
         case ("api", "metalakes", lake, "catalogs", *inside):
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
@@ -181,11 +177,11 @@ def _object_named(reply: Section, key: str, name: str) -> Section:
 
 
 def _one(lake: str, type: str, full_name: str) -> Iterator[Row]:
-    """An entity below the metalake, and its parent."""
+    """The metalake, or an entity below it and its parent; rejected if no request can name it."""
     try:
         entity = gravitino.entity(lake, type, full_name)
     except BadInput as error:
-        text = f"{lake}:{full_name}"
+        text = lake if type == "metalake" else f"{lake}:{full_name}"
         yield Row("entities", (type, text)).rejected(BAD_NAME, error.message)
         return
     yield entity_row(entity, "")
@@ -241,15 +237,23 @@ def _leaf(lake: str, type: str, full_name: str, item: Section) -> Iterator[Row]:
                 yield attribute_row(Entity("column", row.cells[1]), COLUMN_TYPE, written, "")
 
 
+def _metalake(name: str, item: Section) -> Iterator[Row]:
+    return _described(name, "metalake", name, item)
+
+
 def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:
-    """A catalog with its properties."""
-    for row in _one(lake, "catalog", name):
+    return _described(lake, "catalog", name, item)
+
+
+def _described(lake: str, type: str, name: str, item: Section) -> Iterator[Row]:
+    """A metalake or a catalog, with its properties."""
+    for row in _one(lake, type, name):
         yield row
         if row.table == "entities" and not row.reason:
-            yield from _catalog_attributes(gravitino.entity(lake, "catalog", name), item)
+            yield from _attributes(gravitino.entity(lake, type, name), item)
 
 
-def _catalog_attributes(entity: Entity, item: Section) -> Iterator[Row]:
+def _attributes(entity: Entity, item: Section) -> Iterator[Row]:
     """Type, provider, comment and properties, as attributes; secret properties are left out."""
     for name in gravitino.DESCRIBED:
         value = item.text(name, "")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
@@ -147,7 +148,8 @@ def with_ids(
     """
     kinds = _kinds(small.levels[level - 1])
     members = entities.where(F.col("parent_type").isin(*kinds))
-    if not kinds.isdisjoint(large.column("type").to_pylist()):
+    large = large.filter(pc.is_in(large.column("type"), pa.array(sorted(kinds), pa.string())))
+    if large.num_rows:
         of = [F.col("of_type") == F.col("parent_type"), F.col("of_name") == F.col("parent_name")]
         # Members of one large container would all go to one task.
         others = entities.sparkSession.createDataFrame(large).toDF("of_type", "of_name")

@@ -136,6 +136,7 @@ PIPELINE = (
     ("pipeline_jobs", "The pipeline: every job"),
     ("pipeline_small", "The pipeline: a small estate"),
     ("pipeline_rich", "The pipeline: the access index of an attribute-rich estate"),
+    ("pipeline_columns", "The pipeline: the access index of an estate with many columns"),
 )
 
 

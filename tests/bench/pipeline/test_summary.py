@@ -53,6 +53,17 @@ def test_stages_that_were_left_out_or_failed_have_no_figures() -> None:
     assert summed(CELLS)["grants"]["1000000"].keys() == {"world", "index", "snapshot"}
 
 
+def test_worlds_with_columns_are_a_kind_of_their_own() -> None:
+    with_columns = cell(10 * MILLION, 1, 900.0)
+    with_columns["size"]["columns"] = 29
+    result = summed([*CELLS, with_columns])
+    assert result["grants"]["10000000"]["index"]["wall_s"] == 500.0
+    goals = {goal["title"]: goal["met"] for goal in result["goals"]}
+    assert goals["index of 10 M: s"] is False
+    assert goals["index of 10 M with 200 M columns: s"] is True
+    assert "World of grants, 29 columns a table: seconds" in text(result)
+
+
 def test_growth_is_the_slope_between_the_logarithms() -> None:
     growth = summed(CELLS)["growth"]["grants"]
     assert growth["index"]["1000000-3000000"] == pytest.approx(1.0)

@@ -313,19 +313,36 @@ class _Indexing:
         place = self.job.folder("number") / "entities"
         return numbering.read(self.job.spark, place, int(self.job.counts("number")["levels"]))
 
+    def _entities_named_in(self, rows: DataFrame, type: str) -> DataFrame:
+        """The entities that the rows may name; the column `type` has the types of those.
+
+        Columns are most of the entities, and hardly any table names them: without them a join
+        with the names of all entities is a join with those of containers.
+        """
+        if int(self.job.counts("number")["levels"]) == 1:
+            return self._entities
+        types = rows.select(type).distinct().toArrow().column(0).to_pylist()
+        return self._entities.where(F.col("type").isin(*types))
+
     def code(self, folder: Location) -> Counts:
-        entities, frames = self._entities, {}
+        frames = {}
         if self._rows("relations"):
-            targets = self._targets(self.job.folder("number"))
-            parquet_output.write(block_rows.with_ids(targets, entities), folder / "targets")
-            place = folder / "targets"
+            targets, place = self._targets(self.job.folder("number")), folder / "targets"
+            entities = self._entities_named_in(targets, "type")
+            parquet_output.write(block_rows.with_ids(targets, entities), place)
             known = parquet_output.read(self.job.spark, place, block_rows.TARGETS_WITH_IDS)
-            frames["edges"] = block_rows.edges(self._table("relations"), entities, known)
+            relations = self._table("relations")
+            entities = self._entities_named_in(relations, "source_type")
+            frames["edges"] = block_rows.edges(relations, entities, known)
         if self._rows("owners"):
             memberships, _ = self._people
-            frames["owners"] = block_rows.owners(self._table("owners"), entities, memberships)
+            owners = self._table("owners")
+            entities = self._entities_named_in(owners, "type")
+            frames["owners"] = block_rows.owners(owners, entities, memberships)
         if self._rows("attributes"):
-            frames["attributes"] = block_rows.attributes(self._table("attributes"), entities)
+            attributes = self._table("attributes")
+            entities = self._entities_named_in(attributes, "type")
+            frames["attributes"] = block_rows.attributes(attributes, entities)
         parquet_output.write_all(frames, folder)
         tables = {"edges": "relations", "owners": "owners", "attributes": "attributes"}
         return {name: self._rows(table) for name, table in tables.items()}

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from lakewarden.cli import main
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.job import Result
-from lakewarden.pipeline.session import spark_session
+from lakewarden.pipeline.session import Place, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,8 +32,8 @@ def _small(source: Path, out: Path, *, spark: SparkSession, **options: Any) -> R
     return make_index(source, out, spark=spark, bits=BITS, **options)
 
 
-def _telling(name: str, *place: Any) -> SparkSession:
-    found = spark_session(name, *place)
+def _telling(name: str, *place: *Place, rows: int) -> SparkSession:
+    found = spark_session(name, *place, rows=rows)
     print(f"{RUNS_ON}{found.conf.get('spark.master')}", file=sys.stderr)
     return found
 

@@ -110,7 +110,7 @@ _LOCAL = {
 
 _MANY_ROWS: Final = 10_000_000
 """From this many rows of input on, Java's optimizing compiler pays back its own cost (decision
-0125). Fewer rows are processed with the quick compiler alone.
+0126). Fewer rows are processed with the quick compiler alone.
 """
 
 _QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"

@@ -156,8 +156,8 @@ def with_ids(
         members = members.join(F.broadcast(others), of, "left_anti")
     weighed = small.weighed(members, level - 1)
     above = owners.select("type", "name", "id").toDF(*PARENT, "parent")
-    # Joined by a hash table, and sorted by the number of the parent before its name: sorting by
-    # names, which mostly start alike, takes three times as long. The names distribute the rows.
+    # Joined by a hash table, and sorted by the number of the parent before its name: names mostly
+    # start alike, so sorting compares them whole. The names distribute the rows.
     joined = weighed.repartition(tasks, *PARENT).join(above.hint("shuffle_hash"), PARENT)
     siblings = Window.partitionBy("parent", *PARENT).orderBy("name", "type")
     if level == 1:

@@ -119,10 +119,14 @@ def duckdb_engine() -> Evaluate:
     return lambda expressions: connection.execute(query(expressions)).fetchall()
 
 
-def sql_engine(url: str, columns: str, lacks: int = 0) -> Iterator[Evaluate]:
-    """PostgreSQL or MariaDB, without the last `lacks` columns."""
+def sql_engine(
+    url: str, columns: str, lacks: int = 0, settings: Sequence[str] = ()
+) -> Iterator[Evaluate]:
+    """PostgreSQL or MariaDB, without the last `lacks` columns, in a session with these settings."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
+        for setting in settings:
+            connection.exec_driver_sql(f"SET {setting}")
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {NAME}")
         connection.exec_driver_sql(f"CREATE TABLE {NAME} ({columns})")
         given = [row[: len(row) - lacks] for row in rows()]

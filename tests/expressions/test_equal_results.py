@@ -100,9 +100,14 @@ def test_not_every_filter_lets_everything_pass(expected: dict[str, list[Any]]) -
     assert len(telling) > 250
 
 
+SESSION: Final = ("DateStyle = 'German'", "TimeZone = 'Pacific/Kiritimati'")
+"""Settings of a reader's session, by which PostgreSQL shows dates and times differently."""
+
+
 def test_postgresql(postgres_url: str, expected: dict[str, list[Any]]) -> None:
-    for evaluate in engines.sql_engine(postgres_url, engines.POSTGRESQL):
-        check("postgresql", evaluate, expected)
+    for settings in ((), SESSION):
+        for evaluate in engines.sql_engine(postgres_url, engines.POSTGRESQL, settings=settings):
+            check("postgresql", evaluate, expected)
 
 
 def test_mariadb(mariadb_url: str, expected: dict[str, list[Any]]) -> None:

@@ -339,11 +339,11 @@ class _Writer:
         if not has_collations(self._engine):
             return False
         telling = [one for one in arguments if not _is_constant(one)] or arguments
-        return any(map(self._is_string, telling))
+        return any(self._is(one, Type.STRING) for one in telling)
 
-    def _is_string(self, node: Node) -> bool:
+    def _is(self, node: Node, type: Type) -> bool:
         try:
-            return type_of(node, self._table) is Type.STRING
+            return type_of(node, self._table) is type
         except BadInput:
             return False  # it fits no type; the engine reports that
 
@@ -467,7 +467,8 @@ class _Writer:
                 else self._value_of_user(argument.name)
             )
             return self._constant(text, type)
-        return self._form(_CAST_FORMS[type], self.write(argument))
+        is_day = type is Type.STRING and self._is(argument, Type.DATE)
+        return self._form(_DAY_AS_TEXT if is_day else _CAST_FORMS[type], self.write(argument))
 
     def _constant(self, text: str | None, type: Type) -> exp.Expr:
         """A text as an integer or a date; NULL if it is neither."""
@@ -497,14 +498,19 @@ def _regular_expression(pattern: Node) -> str:
     return rf"(?s)\A{''.join(parts)}\z"
 
 
+_AS_TEXT: Final = {
+    "": "CAST(a AS VARCHAR)",
+    "spark": "CAST(a AS STRING)",
+    "hive": "CAST(a AS STRING)",
+    "mysql": "CAST(a AS CHAR)",
+    "postgresql": "CAST(a AS TEXT)",
+}
+_DAY_AS_TEXT: Final = {**_AS_TEXT, "postgresql": "(TO_JSONB(a) #>> '{}')"}
+"""For dates: PostgreSQL's cast follows `DateStyle`, which every reader sets for their session; its
+JSON has dates in ISO 8601 always."""
+
 _CAST_FORMS: Final = {
-    Type.STRING: {
-        "": "CAST(a AS VARCHAR)",
-        "spark": "CAST(a AS STRING)",
-        "hive": "CAST(a AS STRING)",
-        "mysql": "CAST(a AS CHAR)",
-        "postgresql": "CAST(a AS TEXT)",
-    },
+    Type.STRING: _AS_TEXT,
     Type.INTEGER: {"": "CAST(a AS BIGINT)", "mysql": "CAST(a AS SIGNED)"},
     Type.DOUBLE: {
         "": "CAST(a AS DOUBLE)",

@@ -45,11 +45,19 @@ _EXPECTED: Final = (
 
 _OPTIONS: Final = {
     "search_path": "pg_catalog",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "quote_all_identifiers": "off",
+    "DateStyle": "ISO",
+    "TimeZone": "UTC",
     "tcp_keepalives_idle": 10,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
 }
-"""With these and the other options, a push whose host is gone does not hold its locks for hours."""
+"""Settings that the server, the database or the account could have otherwise.
+
+They determine how a condition is read, and how PostgreSQL writes it down for a later comparison.
+With the last ones, a push whose host is gone does not hold its locks for hours."""
 
 _GRANTORS: Final = """
 SELECT DISTINCT of.rolname, member.rolname, grantor.rolname

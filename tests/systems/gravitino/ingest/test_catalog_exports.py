@@ -729,6 +729,14 @@ def test_tables_have_any_format(unstarted: SparkSession, tmp_path: Path) -> None
     }
 
 
+PRIVILEGE = {
+    "OBJECT_CATALOG": "SHOP",
+    "OBJECT_SCHEMA": "RAW",
+    "OBJECT_NAME": "ORDERS",
+    "OBJECT_TYPE": "TABLE",
+    "PRIVILEGE_TYPE": "SELECT",
+    "GRANTED_TO": "ROLE",
+}
 BAD: Iterable[tuple[Export, str]] = [
     ({"grants_to_rolls.csv": "A\n1\n"}, "is no table of the export; expected: columns, "),
     ({"users.csv": "NAME,DISABLED\nANA,false\n"}, "has no column `deleted_on`"),
@@ -741,6 +749,10 @@ BAD: Iterable[tuple[Export, str]] = [
     (
         {"users.csv": "NAME,DISABLED,DELETED_ON\nANA,false,NULL\n"},
         "a time or an empty cell, got `NUL",
+    ),
+    (
+        {"object_privileges.json": json.dumps([{**PRIVILEGE, "GRANTEE": ["LOADER"]}])},
+        "object_privileges.json: line 1[0].grantee: expected one value, got a list or an object",
     ),
     ({"columns.csv.gz": ""}, "unpack or rename it"),
     ({"COLUMNS.CSV": ""}, "unpack or rename it"),

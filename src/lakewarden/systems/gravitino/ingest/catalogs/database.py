@@ -92,10 +92,9 @@ def _read(
     specs = declared.tables.values()
     for done, spec in enumerate(specs, 1):
         found = connection.execute(sa.text(spec.query)).mappings()
-        rows = (
-            (f"{spec.name}: row {number}", tables.texts(dict(row)))
-            for number, row in enumerate(found, 1)
-        )
+        places = ((f"{spec.name}: row {number}", row) for number, row in enumerate(found, 1))
+        used = spec.columns()
+        rows = ((place, tables.texts(dict(row), place, used)) for place, row in places)
         yield from tables.of_rows(rows, [spec], spec.name)
         progress("read", done, len(specs) + 1, spec.name)
 

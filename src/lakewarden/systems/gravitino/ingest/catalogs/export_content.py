@@ -139,6 +139,10 @@ class ExportContent:
         else:
             self._listed.add(principal.kind)
 
+    def tables_and_views(self) -> list[Entity]:
+        """All tables and views, by name: of the source, and existing ones from elsewhere."""
+        return sorted({one for one in (*self._known, *self.places) if one.type in LEAVES})
+
     def named(self, on: Securable) -> Entity | None:
         """The entity of that name; None if the kind has no counterpart."""
         type = self.mapping.kind(on.kind).type

@@ -175,7 +175,7 @@ def _cells(row: Mapping[str, object], where: str) -> Cells:
     """A row as texts. Raises `BadInput` for invalid UTF-8, which Thrift returns as bytes."""
     if any(isinstance(value, bytes) for value in row.values()):
         raise BadInput("expected UTF-8", where=where)
-    return tables.texts(row)
+    return tables.texts(row, where, row.keys())
 
 
 def _columns(table: Any) -> Iterator[str]:

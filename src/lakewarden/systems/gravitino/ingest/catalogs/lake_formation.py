@@ -260,7 +260,7 @@ class Pages:
             return
         tagged = _policy(inner) if name == _TAGGED else None
         on = self._resource(name, inner) if tagged is None else _Resource(tagged.on)
-        limit = "condition" if item.take("Condition") else ""
+        limit = "condition" if item.take("Condition") is not None else ""
         words = item.texts("Permissions")
         later = () if limit else _deferred_permissions(on.on.kind, tagged)
         for privilege in words:

@@ -17,6 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal, members_of
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.source_row import Row
 from lakewarden.systems.gravitino.ingest.catalogs.export_content import (
     COLUMN,
@@ -98,6 +99,9 @@ class _Policy:
         self._edges: dict[Principal, set[Principal]] = defaultdict(set)
         self._limits: dict[Entity, Limit] = {}
         self._inside: dict[Entity, list[Entity]] | None = None
+        self._folded: dict[tuple[bool, str], list[Entity]] | None = None
+        limited = (one for one in content.granted if isinstance(one, Granted) and one.limit)
+        self._limited_grants = {self._key(one, one.limit) for one in limited}
 
     def read(self) -> None:
         self._read_members()
@@ -144,20 +148,39 @@ class _Policy:
             title = self._mapping.features[limited.feature].title
             message = f"{title} on {label(limited.on)}: nobody knows which tables it limits"
             raise BadInput(message, where=limited.place)
-        found, why = self._content.named(limited.on), ""
-        if type in DENIED:
-            found, why = self._content.entity(limited.on, limited.place)
-        self._note(label(limited.on), why or self._content.reason(limited.feature))
-        if found is None:
-            return ()
-        return self._leaves()[found] if type in OPENS else (found,)
+        if type in OPENS:
+            named = self._content.named(limited.on)
+            why = "nothing of it is known"
+            found = self._leaves().get(named, []) if named is not None else []
+        else:
+            entity, why = self._content.entity(limited.on, limited.place)
+            found = [entity] if entity is not None else []
+        found = found or self._spelled_otherwise(limited.on)
+        self._note(label(limited.on), self._content.reason(limited.feature) if found else why)
+        return found
+
+    def _spelled_otherwise(self, on: Securable) -> list[Entity]:
+        """The tables and views of a limit whose own name the export does not list.
+
+        A source that folds names may list them in another case.
+        """
+        named = self._content.named(on)
+        if named is None:
+            return []
+        if self._folded is None:
+            self._folded = defaultdict(list)
+            for container, leaves in self._leaves().items():
+                self._folded[_folded(container)] += leaves
+            for entity in self._content.tables_and_views():
+                self._folded[_folded(entity)].append(entity)
+        return self._folded[_folded(named)]
 
     def _leaves(self) -> dict[Entity, list[Entity]]:
         """The tables and views of each container."""
         if self._inside is None:
             self._inside = defaultdict(list)
-            for entity in self._content.places:
-                for container in containers(entity) if entity.type in DENIED else ():
+            for entity in self._content.tables_and_views():
+                for container in containers(entity):
                     self._inside[container].append(entity)
         return self._inside
 
@@ -175,8 +198,11 @@ class _Policy:
             for one in self._columns(granted):
                 self._read_granted(one)
             return
-        if granted.limit:
-            reason = self._content.reason(granted.limit)
+        limit = granted.limit
+        if granted.unless and self._key(granted, granted.unless) in self._limited_grants:
+            limit = granted.unless
+        if limit:
+            reason = self._content.reason(limit)
             self._left_out(granted.on, granted.privilege, granted.grantee, reason)
             return
         principal, why = self._content.principal(granted.grantee)
@@ -191,6 +217,11 @@ class _Policy:
                 return
             reason = self._meaningless(granted.privilege, entity)
         self._left_out(granted.on, granted.privilege, granted.grantee, reason)
+
+    def _key(self, granted: Granted, limit: str) -> tuple[str, Entity | None, str, str]:
+        """A grant with a limit, in the same form for all files of an export."""
+        named = self._content.named(granted.on)
+        return granted.grantee.name, named, self._mapping.word(granted.privilege), limit
 
     def _meaningless(self, word: str, entity: Entity) -> str:
         return self._mapping.privilege(word).never or f"nothing on a {entity.type}"
@@ -215,8 +246,9 @@ class _Policy:
             excluded = Limit(False, granted.columns)
             names = [name for name in known if not excluded.hides(name)]
         if entity is None or entity.type != TABLE or not names:
-            reason = why or "single columns of a view" if known or entity is None else ""
-            reason = reason or "its columns are not known, or are those of a view"
+            reason = why or "single columns of a view"
+            if entity is not None and entity.type == TABLE:
+                reason = "it names no column" if known else "its columns are not known"
             self._left_out(granted.table, granted.privilege, granted.grantee, reason)
             return
         for name in sorted(names):
@@ -367,6 +399,11 @@ class _Policy:
 
 def _privileges() -> dict[Entity, set[str]]:
     return defaultdict(set)
+
+
+def _folded(entity: Entity) -> tuple[bool, str]:
+    """The common form of the names of tables and views, or of containers, but for case."""
+    return entity.type in DENIED, same_but_for_case(entity.name)
 
 
 def _above(entity: Entity) -> list[Entity]:

@@ -40,6 +40,8 @@ class Granted(NamedTuple):
     """A grantee has a privilege.
 
     `limit` is a feature of the mapping that makes the grant mean less than its privilege says.
+    `unless` is a feature that this record cannot show: if the source also lists the grant with that
+    limit, this record does not count.
     """
 
     grantee: Grantee
@@ -47,6 +49,7 @@ class Granted(NamedTuple):
     on: Securable
     place: str
     limit: str = ""
+    unless: str = ""
 
 
 class GrantedColumns(NamedTuple):

@@ -9,7 +9,8 @@ required_by a file without which it is not required
 name        the columns with the parts of the name; or by type, lists of them
 kind        a word of `[kinds]`; kind_column: the column that has one
 owner, owner_kind_column                         for entities
-grantee, grantee_kind, grantee_kind_column, privilege   for grants
+grantee, grantee_kind, grantee_kind_column, privilege   for grants; `unless`: a feature that the
+            table does not show, so a grant that another file has with it does not count
 member, member_kind, member_kind_column, of, of_kind, within   for members; `within` is the column
             with the container of both
 principal, principal_kind, active                for principals; `active` in `{column: words}`
@@ -93,6 +94,7 @@ class TableSpec:
     privilege: str
     column: str
     feature: str
+    unless: str
     tag: tuple[str, ...]
     tag_kind: str
     only: Words
@@ -142,7 +144,7 @@ class TableSpec:
             return Limited(on, self.feature, place, cells[self.column] if self.column else "")
         if self.holds == GRANTS and self.who is not None:
             grantee = self.who.of(cells, next(iter(on.parts), ""))
-            return Granted(grantee, cells[self.privilege], on, place, self.feature)
+            return Granted(grantee, cells[self.privilege], on, place, self.feature, self.unless)
         return Exists(on, place, who if who is not None and who.name else None)
 
     def _securable(self, cells: Cells) -> Securable:
@@ -179,6 +181,9 @@ def read_table(
     feature = section.text("feature", "")
     if feature not in features and (feature or holds == LIMITS):
         raise BadInput(f"unknown feature `{feature}`", where=section.at("feature"))
+    unless = section.text("unless", "")
+    if unless and unless not in features:
+        raise BadInput(f"unknown feature `{unless}`", where=section.at("unless"))
     who = {ENTITIES: "owner", GRANTS: "grantee", MEMBERS: "member", PRINCIPALS: "principal"}
     spec = TableSpec(
         name=name,
@@ -198,6 +203,7 @@ def read_table(
         privilege=section.text("privilege") if holds == GRANTS else "",
         column=section.text("column", ""),
         feature=feature,
+        unless=unless,
         tag=section.texts("tag"),
         tag_kind=section.choice("tag_kind", kinds) if holds == TAGS else "",
         only=_words(section, "only"),

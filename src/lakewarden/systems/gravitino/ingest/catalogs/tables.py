@@ -2,13 +2,14 @@ r"""Tables of an export: files of CSV, JSON lines or Parquet, one table for each
 
 A file has the name of its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`.
 Column names may also be in any case; further columns are ignored. A number, a time or a boolean is
-its text. Null is the empty text, `\N` in CSV, and in JSON a key that only other rows have.
+its text; a list or an object is an error. Null is the empty text, `\N` in CSV, and in JSON a key
+that only other rows have.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -71,7 +72,8 @@ def records(file: File, specs: Sequence[TableSpec]) -> Iterator[Record]:
     header = _header(file)
     if header is not None:
         specs = _readable(header, specs, file.name)
-    yield from of_rows(rows(file), specs, file.name)
+    used = frozenset[str]().union(*(spec.columns() for spec in specs))
+    yield from of_rows(_rows(file, used), specs, file.name)
 
 
 def of_rows(
@@ -112,13 +114,13 @@ def _header(file: File) -> list[str] | None:
         raise _unreadable(error, file) from None
 
 
-def rows(file: File) -> Iterator[tuple[str, Cells]]:
-    """The rows of a file, each with its place."""
-    readers: dict[str, Callable[[File], Iterator[tuple[str, Cells]]]] = {
-        ".csv": _csv_rows,
-        ".parquet": _parquet_rows,
-    }
-    return readers.get(file.path.suffix, _json_rows)(file)
+def _rows(file: File, used: Collection[str]) -> Iterator[tuple[str, Cells]]:
+    """The rows of a file with at least the `used` columns, each with its place."""
+    if file.path.suffix == ".csv":
+        return _csv_rows(file)
+    if file.path.suffix == ".parquet":
+        return _parquet_rows(file, used)
+    return _json_rows(file, used)
 
 
 def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
@@ -153,23 +155,25 @@ def _csv_lines(file: File) -> Iterator[tuple[int, list[str]]]:
             raise BadInput("not UTF-8", where=where) from None
 
 
-def _json_rows(file: File) -> Iterator[tuple[str, Cells]]:
+def _json_rows(file: File, used: Collection[str]) -> Iterator[tuple[str, Cells]]:
     """Reads a missing key that other rows have as null: writers leave out nulls."""
     columns: dict[str, str] = {}
     for record in json_records(file.path, file.name):
         columns.update(dict.fromkeys(map(str.lower, record.value), ""))
     for record in json_records(file.path, file.name):
-        yield f"{file.name}: line {record.line}{record.path}", {**columns, **texts(record.value)}
+        place = f"{file.name}: line {record.line}{record.path}"
+        yield place, {**columns, **texts(record.value, place, used)}
 
 
-def _parquet_rows(file: File) -> Iterator[tuple[str, Cells]]:
+def _parquet_rows(file: File, used: Collection[str]) -> Iterator[tuple[str, Cells]]:
     number = 0
     try:
         with parquet_file(file.path) as parquet:
             for batch in parquet.iter_batches():
                 for row in batch.to_pylist():
                     number += 1
-                    yield f"{file.name}: row {number}", texts(row)
+                    place = f"{file.name}: row {number}"
+                    yield place, texts(row, place, used)
     except pa.ArrowException as error:
         raise _unreadable(error, file) from None
 
@@ -179,19 +183,25 @@ def _unreadable(error: pa.ArrowException, file: File) -> BadInput:
     return BadInput(f"cannot be read as parquet: {reason}", where=file.name)
 
 
-def texts(row: Mapping[str, object]) -> Cells:
-    """A row as texts by lower-case column name. Raises `BadInput` for a repeated name.
+def texts(row: Mapping[str, object], where: str, used: Collection[str]) -> Cells:
+    """The `used` columns of a row as texts, by lower-case name.
 
-    >>> texts({"NAME": "a", "DELETED_ON": None, "IS_ROLE": True})
+    Raises `BadInput` for a repeated name, and for a list or an object.
+
+    >>> row = {"NAME": "a", "DELETED_ON": None, "IS_ROLE": True, "COLUMNS": ["b"]}
+    >>> texts(row, "row 1", ("name", "deleted_on", "is_role"))
     {'name': 'a', 'deleted_on': '', 'is_role': 'true'}
     """
-    cells = {name.lower(): _text(value) for name, value in row.items()}
-    if len(cells) != len(row):
-        raise BadInput(f"a column is repeated, in {quoted(', '.join(row))}")
-    return cells
+    by_name = {name.lower(): value for name, value in row.items()}
+    if len(by_name) != len(row):
+        raise BadInput(f"a column is repeated, in {quoted(', '.join(row))}", where=where)
+    cells = {name: value for name, value in by_name.items() if name in used}
+    return {name: _text(value, f"{where}.{name}") for name, value in cells.items()}
 
 
-def _text(value: object) -> str:
+def _text(value: object, where: str) -> str:
     if value is None:
         return ""
+    if isinstance(value, list | dict):
+        raise BadInput("expected one value, got a list or an object", where=where)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,6 +15,7 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import ROLE, SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
+from lakewarden.names.identities import URN
 from lakewarden.registry import registry
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import AuditEvent
@@ -80,7 +81,7 @@ def _make(transaction: WriteTransaction, settings: Settings) -> None:
 
 def _roles(system: System) -> list[Effect]:
     """The effects that create the role principals that a system ships."""
-    names = (name for name in sorted(system.model.role_names) if name.startswith("urn:li:"))
+    names = (name for name in sorted(system.model.role_names) if name.startswith(URN))
     return [PrincipalChanged(Principal(ROLE, name), True) for name in names]
 
 

@@ -173,7 +173,7 @@ def done(answer: T | Denied) -> T:
 
     if not isinstance(answer, Denied):
         return answer
-    target = f"{answer.object.type}:{answer.object.name}".strip(":")
+    target = str(answer.object).strip(":")
     denial = f"`{answer.operation}` on `{target}` is denied"
-    needs = [f"{m.privilege} on `{m.object.type}:{m.object.name}`" for m in answer.missing]
+    needs = [f"{m.privilege} on `{m.object}`" for m in answer.missing]
     raise BadInput(f"{denial}; it needs {' and '.join(needs)}" if needs else denial)

@@ -207,7 +207,7 @@ def _step_json(step: Step) -> dict[str, object]:
     return {
         "says": step.says,
         "holds": step.holds,
-        "entity": None if step.entity is None else f"{step.entity.type}:{step.entity.name}",
+        "entity": None if step.entity is None else str(step.entity),
         "allowed_by": list(step.allowed_by),
         "denied_by": list(step.denied_by),
         "steps": [_step_json(inner) for inner in step.steps],
@@ -226,7 +226,7 @@ def _way_json(way: Way) -> dict[str, object]:
         "allow": [
             {
                 "privilege": need.privilege,
-                "on": f"{need.entity.type}:{need.entity.name}" if need.entity.type else None,
+                "on": str(need.entity) if need.entity.type else None,
                 "can_be_granted_by": None if names is None else [p.name for p in names],
             }
             for need, names in zip(way.needs, way.grantors, strict=True)

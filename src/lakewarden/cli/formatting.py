@@ -25,6 +25,8 @@ from lakewarden.kernel.statement import (
     Where,
 )
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names import identities
+from lakewarden.names.identities import URN
 from lakewarden.service.question_text import membership_path
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ GRANTORS_SHOWN = 5
 OPENED_SHOWN = 4
 WORDS_SHOWN = 6
 
-_URN = "urn:li:"
 _USER_URN = "urn:li:corpuser:"
 _SIGNS = {"EQUALS": "=", "NOT_EQUALS": "≠", "STARTS_WITH": "starts with"}
 _REASONS = {
@@ -46,16 +47,14 @@ _REASONS = {
 
 def entity_text(entity: Entity) -> str:
     """The entity in the notation of all verbs: its URN, or `type:name`; `the platform` for none."""
-    if not entity.type:
-        return "the platform"
-    return entity.name if entity.name.startswith(_URN) else f"{entity.type}:{entity.name}"
+    return identities.entity_text(entity) or "the platform"
 
 
 def principal_name(principal: Principal) -> str:
     """The principal in the notation of all verbs: a bare name for a user."""
     if principal.kind == USER:
         return principal.name.removeprefix(_USER_URN)
-    return principal.name if principal.name.startswith(_URN) else principal_text(principal)
+    return principal.name if principal.name.startswith(URN) else principal_text(principal)
 
 
 @dataclass(frozen=True, slots=True)

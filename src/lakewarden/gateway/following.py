@@ -115,7 +115,7 @@ class Following:
             now,
             self.actor.recorded,
             self.access.operation(act),
-            "" if entity is None else f"{entity.type}:{entity.name}",
+            "" if entity is None else str(entity),
             "allow",
             "done by Spark",
             realm=realm,

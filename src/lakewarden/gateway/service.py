@@ -304,7 +304,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no type
                 time=call.now,
                 actor=actor.recorded,
                 operation=operation,
-                target=f"{entity.type}:{entity.name}",
+                target=str(entity),
                 outcome="allow",
                 reason="permitted",
                 realm=self._realm,

@@ -370,7 +370,7 @@ class EngineAccess:
             realm=self.realm.realm.name,
             principal=principal_text(request.principal),
             operation=request.operation,
-            entity="" if entity == NO_RESOURCE else f"{entity.type}:{entity.name}",
+            entity="" if entity == NO_RESOURCE else str(entity),
             groups=tuple(sorted(group.name for group in request.groups)),
         )
 

@@ -362,7 +362,7 @@ class Guard:
             time=request.now,
             actor=actor.recorded,
             operation=request.operation,
-            target="" if on == NO_RESOURCE else f"{on.type}:{on.name}".rstrip(":"),
+            target="" if on == NO_RESOURCE else str(on).rstrip(":"),
             outcome=outcome,
             reason=reason,
             realm=exchange.realm,

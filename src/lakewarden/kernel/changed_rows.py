@@ -99,7 +99,7 @@ class ChangedRows:
     def _stored(self, entity: Entity) -> int:
         id = self.coded.tree.find(entity)
         if id is None or id not in self.coded.tree.stored:
-            raise Unknown("entity", f"{entity.type}:{entity.name}")
+            raise Unknown("entity", str(entity))
         return id
 
     def _parent(self, parent: Entity | None) -> int:
@@ -116,7 +116,7 @@ class ChangedRows:
         if id is not None:
             return id
         if not self.coded.model.judged(entity.type):
-            raise Unknown("entity", f"{entity.type}:{entity.name}")
+            raise Unknown("entity", str(entity))
         spelled = spelled_parent(self.coded.spelling, entity)
         above = -1 if spelled is None else self._mention(spelled)
         tree, id = self.coded.tree.with_entity(entity, above, stored=False)
@@ -128,7 +128,7 @@ class ChangedRows:
     def _add(self, entity: Entity, parent: Entity | None) -> None:
         self.coded.model.check_type(entity.type)
         if self.coded.is_known(entity):
-            raise Conflict(f"`{entity.type}:{entity.name}` already exists")
+            raise Conflict(f"`{entity}` already exists")
         self._mention_type(entity.type)
         above = self._parent(parent)
         known = self.coded.tree.find(entity)

@@ -16,12 +16,16 @@ class Entity(NamedTuple):
     Two values of this type stand for no stored entity: `NO_RESOURCE`, and a type with an
     empty name, which stands for the type alone.
 
-    >>> Entity("table", "lake:sales.raw.orders").type
-    'table'
+    >>> str(Entity("table", "lake:sales.raw.orders"))
+    'table:lake:sales.raw.orders'
     """
 
     type: str
     name: str
+
+    def __str__(self) -> str:
+        """`type:name`, the notation of policy files, questions and messages."""
+        return f"{self.type}:{self.name}"
 
 
 NO_RESOURCE = Entity("", "")

@@ -152,11 +152,11 @@ def _check_stored(tree: Tree, facts: Facts, model: Model) -> None:
             about = row.source if isinstance(row, RelationRow) else row.entity
             id = tree.find(about)
             if id is None or id not in tree.stored:
-                raise BadInput(f"{what} of `{about.type}:{about.name}`, which is not stored")
+                raise BadInput(f"{what} of `{about}`, which is not stored")
     for id in BitMap(range(1, len(tree))) - tree.stored:
         entity = tree.entity(id)
         if not model.judged(entity.type):
-            raise BadInput(f"`{entity.type}:{entity.name}` is named but not stored")
+            raise BadInput(f"`{entity}` is named but not stored")
 
 
 def _relations(rows: Sequence[RelationRow], tree: Tree, model: Model) -> dict[str, Edges]:

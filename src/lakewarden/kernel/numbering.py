@@ -118,7 +118,7 @@ def _deduplicated(rows: EntityColumns) -> EntityColumns:
     parents: dict[Entity, Entity | None] = {}
     for entity, parent in rows:
         if parents.setdefault(entity, parent) != parent:
-            raise BadInput(f"`{entity.type}:{entity.name}` is given two parents")
+            raise BadInput(f"`{entity}` is given two parents")
     return EntityColumns.of([EntityRow(*placed) for placed in parents.items()])
 
 

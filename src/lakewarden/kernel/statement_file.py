@@ -293,7 +293,7 @@ def write_statement(statement: Statement) -> dict[str, object]:
         table["except"] = _actor_texts(statement.exceptions, statement.except_owners)
     match statement.scope:
         case On(entity):
-            table["on"] = f"{entity.type}:{entity.name}"
+            table["on"] = str(entity)
         case Matching(type, parts):
             table["matching"] = f"{type}:{'.'.join(parts)}"
         case Where(criteria):

@@ -83,3 +83,14 @@ class Identities:
 
 BY_NAME: Final = Identities()
 """Everybody is named by their name."""
+
+
+def entity_text(entity: Entity) -> str:
+    """The entity as questions name it: its URN, or `type:name`; empty for no resource.
+
+    >>> entity_text(Entity("realm", "lake")), entity_text(Entity("tag", "urn:li:tag:pii"))
+    ('realm:lake', 'urn:li:tag:pii')
+    """
+    if not entity.type:
+        return ""
+    return entity.name if entity.name.startswith(URN) else str(entity)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.names.identities import URN
 
-_URN: Final = "urn:li:"
 _NAME_PART: Final = 1
 """The position of the name in a composed key: after the platform or the containing entity."""
 
@@ -18,19 +18,20 @@ def label(entity: Entity, spelling: Spelling) -> str:
     >>> label(Entity("realm", "lake"), control)
     'lake'
     """
-    last = spelling.parts(entity)[-1]
-    return urn_label(last) if last.startswith(_URN) else last
+    return urn_label(spelling.parts(entity)[-1])
 
 
-def urn_label(urn: str) -> str:
-    """The entity's name in the key of a URN.
+def urn_label(text: str) -> str:
+    """The entity's name in the key of a URN; any other text unchanged.
 
     >>> urn_label("urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
     'shop.orders'
     >>> urn_label("urn:li:domain:hr"), urn_label("urn:li:broken")
     ('hr', 'broken')
     """
-    key = urn.removeprefix(_URN).partition(":")[2] or urn.removeprefix(_URN)
+    if not text.startswith(URN):
+        return text
+    key = text.removeprefix(URN).partition(":")[2] or text.removeprefix(URN)
     if not (key.startswith("(") and key.endswith(")")):
         return key
     parts = _split(key[1:-1])

@@ -563,6 +563,6 @@ class _Builder:
     def _leave_out(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
     ) -> None:
-        at = "" if entity is None else f"{entity.type}:{entity.name}"
+        at = "" if entity is None else str(entity)
         who = "" if of is None else f"{of.kind}:{of.name}"
         self._residues.add(Residue(why, at, who, "", access))

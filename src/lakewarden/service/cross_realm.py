@@ -216,7 +216,7 @@ def listing_questions(
 def text_of_realm(text: QuestionText, unit: RealmQuestion) -> QuestionText:
     """The question for one realm, with the realm's names of the operation and the entity."""
     entity = unit.entity
-    name = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
+    name = None if entity is None or entity == NO_RESOURCE else str(entity)
     return replace(text, operation=unit.operation, entity=name)
 
 

@@ -23,6 +23,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import who
+from lakewarden.names.identities import entity_text
 
 READ = "read"
 """The kind of access (`access` of the model file) that filters and masks limit."""
@@ -104,7 +105,7 @@ def denied_notes(seen: EffectiveRead) -> tuple[str, ...]:
     """A note about columns that are denied on a table that may be read."""
     if not seen.denied:
         return ()
-    names = ", ".join(f"{one.type}:{one.name}" for one in seen.denied[:_NAMED])
+    names = ", ".join(str(one) for one in seen.denied[:_NAMED])
     more = f" and {len(seen.denied) - _NAMED} more" if len(seen.denied) > _NAMED else ""
     return (f"denied to read: {names}{more}; an engine that reads whole tables reads none of it",)
 
@@ -176,11 +177,9 @@ def limits_notes(limits: ReadLimits | None, principal: Principal) -> tuple[str, 
     binding = [_counted(name, statements) for name, statements in kinds if statements]
     is_single = len(limits.filters) + len(limits.masks) == 1
     asker = principal.name if principal.kind == USER else principal_text(principal)
-    table = limits.table
-    about = table.name if table.name.startswith("urn:li:") else f"{table.type}:{table.name}"
     return (
         f"{' and '.join(binding)} {'binds' if is_single else 'bind'} where it is read:"
-        f" `lakewarden see {quote(asker)} {quote(about)}`",
+        f" `lakewarden see {quote(asker)} {quote(entity_text(limits.table))}`",
     )
 
 

@@ -111,7 +111,7 @@ def _stored(realm_state: RealmState, entity: Entity) -> EntityRecord:
     coded = realm_state.matrix.snapshot.coded
     id = coded.tree.find(entity)
     if id is None or id not in coded.tree.stored:
-        raise Unknown("entity", f"{entity.type}:{entity.name}")
+        raise Unknown("entity", str(entity))
     above = int(coded.tree.parents[id])
     related = {
         kind: tuple(coded.tree.entity(target) for target, _ in edges.of(id))

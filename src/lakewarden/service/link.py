@@ -24,7 +24,7 @@ class Asset(NamedTuple):
     entity: Entity
 
     def __str__(self) -> str:
-        return f"{self.entity.type}:{self.entity.name} in {self.realm}"
+        return f"{self.entity} in {self.realm}"
 
 
 class Link(NamedTuple):

@@ -258,7 +258,7 @@ def check(rules: Rules, systems: Mapping[str, System], where: str) -> None:
     for pair in sorted(rules.never):
         for end in pair:
             try:
-                entity = systems[end.realm].entity(f"{end.entity.type}:{end.entity.name}")
+                entity = systems[end.realm].entity(str(end.entity))
             except (BadInput, Unknown) as error:
                 raise BadInput(
                     f"an exception in realm `{end.realm}`: {error}", where=where

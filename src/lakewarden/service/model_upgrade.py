@@ -347,7 +347,7 @@ def _fits(types: frozenset[str], entity: Entity) -> bool:
 
 
 def _text(entity: Entity | None) -> str:
-    return "" if entity is None else f"{entity.type}:{entity.name}"
+    return "" if entity is None else str(entity)
 
 
 def _reason(error: WardenError) -> str:

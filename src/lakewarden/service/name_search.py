@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Lineage, Tree
+from lakewarden.names.identities import entity_text
 from lakewarden.names.label import label, urn_label
 from lakewarden.service import cancellation
 from lakewarden.service.actor import Actor
@@ -156,11 +156,7 @@ def _people(
 ) -> Iterator[Hit]:
     for principal in people:
         if principal.kind in kinds and fragment in principal.name.casefold():
-            called = (
-                urn_label(principal.name)
-                if principal.name.startswith("urn:li:")
-                else principal.name
-            )
+            called = urn_label(principal.name)
             yield Hit(
                 principal.kind,
                 realm_state.realm.name,
@@ -188,11 +184,6 @@ def _entities(realm_state: RealmState, fragment: str, visible: Iterable[int]) ->
                 label(entity, spelling),
                 container,
             )
-
-
-def entity_text(entity: Entity) -> str:
-    """The entity in the form of a question: its URN, or `type:name`."""
-    return entity.name if entity.name.startswith("urn:li:") else f"{entity.type}:{entity.name}"
 
 
 _FOLDED: WeakKeyDictionary[Lineage, tuple[list[str], list[str]]] = WeakKeyDictionary()

@@ -20,6 +20,7 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import principal_text, read_principal
 from lakewarden.names.canonical import check_segment, check_text, check_user_name
 from lakewarden.names.control import person_name
+from lakewarden.names.identities import URN
 from lakewarden.service import control, directory_password, user_attributes
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -29,7 +30,6 @@ from lakewarden.service.realm import CONTROL, check_realm_name, people_of
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
 
-_URN = "urn:li:"
 _CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, ROLE})}
 """The kinds that may be members of groups and roles."""
 
@@ -268,7 +268,7 @@ def _check_person(person: Principal) -> None:
 def _own(realm_state: RealmState, text: str) -> Principal:
     """The user, group or role of a realm that a text names, in storable form."""
     person = realm_state.system.principal(text)
-    if person.kind in (USER, GROUP) and not person.name.startswith(_URN):
+    if person.kind in (USER, GROUP) and not person.name.startswith(URN):
         if realm_state.realm.name == CONTROL:
             check_text(person.name, f"the {person.kind} name")
         else:
@@ -355,7 +355,7 @@ def ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[O
         entity = coded.tree.entity(id)
         if all(owner == number for owner, _ in owners):
             raise Conflict(
-                f"`{principal_text(person)}` is the only owner of `{entity.type}:{entity.name}`"
+                f"`{principal_text(person)}` is the only owner of `{entity}`"
                 f" in realm `{realm_state.realm.name}`; assign another owner first"
             )
         for owner, label in owners:

@@ -251,7 +251,7 @@ def _check(statement: Statement, about: PolicyContext, where: str) -> None:
             statement.obliges and entity in about.limited
         )
         if not may_be_named and not about.is_stored(entity):
-            message = f"statement `{id}` is on `{entity.type}:{entity.name}`, which is not stored"
+            message = f"statement `{id}` is on `{entity}`, which is not stored"
             raise BadInput(message, where=where)
 
 

@@ -18,9 +18,9 @@ from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.request import Reason, Request, Scalar
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.who import StoredUsers, who
+from lakewarden.names.identities import URN
 from lakewarden.service.system import System
 
-_URN = "urn:li:"
 _ANYBODY = "anybody"
 _MAX_ROLES = 100
 _MAX_TIMED = 20
@@ -100,7 +100,7 @@ def _check_parts(operation: Operation, request: Request) -> None:
 
 def _of_kind(system: System, kind: str, text: str, where: str) -> Principal:
     """The group or role that the text names, with or without its kind as a prefix."""
-    is_whole = text.startswith((f"{kind}:", _URN))
+    is_whole = text.startswith((f"{kind}:", URN))
     principal = system.principal(text if is_whole else f"{kind}:{text}")
     if principal.kind != kind:
         raise BadInput(f"expected a {kind}, got `{text}`", where=where)

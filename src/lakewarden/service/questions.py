@@ -20,6 +20,7 @@ from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.statement import On, Statement, Where
 from lakewarden.kernel.who import who as who_may
+from lakewarden.names.identities import URN
 from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
@@ -182,7 +183,7 @@ def _is_about_self(rights: Rights, text: QuestionText) -> bool:
 
 def _own_text(actor: Actor, realm_state: RealmState) -> str:
     own = actor.principal(realm_state.realm, realm_state.system)
-    return own.name if own.name.startswith("urn:li:") else f"{own.kind}:{own.name}"
+    return own.name if own.name.startswith(URN) else f"{own.kind}:{own.name}"
 
 
 def check(question: AuthorizedQuestion) -> Decision:

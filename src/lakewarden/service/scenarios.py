@@ -234,7 +234,7 @@ def _listing(case: Case, user: Principal, session: Session) -> frozenset[Entity]
 
 
 def _texts(entities: Iterable[Entity]) -> str:
-    return "[" + ", ".join(sorted(f"{entity.type}:{entity.name}" for entity in entities)) + "]"
+    return "[" + ", ".join(sorted(str(entity) for entity in entities)) + "]"
 
 
 def read(path: Path, load: Loader = load_system) -> Scenario:
@@ -361,7 +361,7 @@ class _World:
         for entity in sorted(self.entities):
             parent = placed.get(entity) or self._system.spelling.parent(entity)
             if parent and parent not in self.entities and not self._model.judged(parent.type):
-                message = f"`{parent.type}:{parent.name}`, above `{entity.name}`, is missing"
+                message = f"`{parent}`, above `{entity.name}`, is missing"
                 raise BadInput(message, where=self._section.at("entities"))
             rows.append(EntityRow(entity, parent))
         return tuple(rows)

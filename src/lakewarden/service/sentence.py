@@ -25,6 +25,7 @@ from lakewarden.kernel.statement import (
     Where,
 )
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.identities import URN, entity_text
 from lakewarden.names.label import urn_label
 from lakewarden.service.audit import TITLES
 from lakewarden.service.realm import CONTROL
@@ -33,7 +34,6 @@ from lakewarden.service.state import RealmState, State
 _LISTED: Final = 4
 """The most names that a list shows; the others are counted."""
 
-_URN: Final = "urn:li:"
 _CONDITIONS: Final = {
     Condition.EQUALS: "is",
     Condition.NOT_EQUALS: "is not",
@@ -74,10 +74,9 @@ class Sentences:
         """The entity by its display name."""
         if entity == NO_RESOURCE:
             return Phrase(self._system.model.title)
-        is_urn = entity.name.startswith(_URN)
-        text = entity.name if is_urn else f"{entity.type}:{entity.name}"
+        is_urn = entity.name.startswith(URN)
         called = urn_label(entity.name) if is_urn else entity.name.rpartition(":")[2]
-        return Phrase(called, Ref("entity", text, self._realm))
+        return Phrase(called, Ref("entity", entity_text(entity), self._realm))
 
     def principal(self, principal: Principal) -> Phrase:
         """The principal by its name."""
@@ -181,7 +180,7 @@ class Sentences:
         return [Phrase(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
 
     def _value(self, text: str) -> Phrase:
-        if not text.startswith(_URN):
+        if not text.startswith(URN):
             return Phrase(text)
         return Phrase(urn_label(text), Ref("entity", text, self._realm))
 
@@ -303,7 +302,7 @@ def _display_name(principal: Principal) -> str:
     if principal == ANY_GROUP:
         return "every group"
     if principal.kind == USER:
-        return urn_label(principal.name) if principal.name.startswith(_URN) else principal.name
+        return urn_label(principal.name)
     name = principal.name.rpartition(":")[2]
     if principal.kind == IMPLIED:
         return f"members of {name}" if principal.name.startswith("members:") else name
@@ -318,8 +317,7 @@ def _owners(owners: Owners) -> str:
 
 
 def _type_label(text: str) -> str:
-    label = urn_label(text) if text.startswith(_URN) else text
-    return label.removeprefix("__system__").replace("_", " ")
+    return urn_label(text).removeprefix("__system__").replace("_", " ")
 
 
 def _joined(phrases: Sequence[Phrase], more: int, last: str = " and ") -> list[Phrase]:

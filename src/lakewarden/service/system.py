@@ -79,8 +79,7 @@ class System:
         spelled = self.spelling.parent(entity)
         if spelled not in (None, parent):
             raise BadInput(
-                f"`{entity.type}:{entity.name}` does not lie in `{parent.type}:{parent.name}`,"
-                " by its name",
+                f"`{entity}` does not lie in `{parent}`, by its name",
                 where="parent",
             )
 

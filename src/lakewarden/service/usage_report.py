@@ -68,7 +68,7 @@ def usage(  # noqa: PLR0913 — filter, and page
             continue
         if (target is not None and on != target) or operation not in ("", act):
             continue
-        keys = {"day": day, "user": user, "operation": act, "entity": f"{on.type}:{on.name}"}
+        keys = {"day": day, "user": user, "operation": act, "entity": str(on)}
         counts[keys[by]] += count
         last[keys[by]] = max(day, last.get(keys[by], ""))
     order = sorted(counts) if by == "day" else sorted(counts, key=lambda key: (-counts[key], key))

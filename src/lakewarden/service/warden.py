@@ -204,4 +204,4 @@ class Warden:
 
 def text(entity: Entity) -> str:
     """The entity as text: `type:name`."""
-    return f"{entity.type}:{entity.name}"
+    return str(entity)

@@ -123,7 +123,7 @@ class WriteTransaction:
                 time=self.now,
                 actor=self.actor.recorded,
                 operation=request.operation,
-                target=f"{request.target.type}:{request.target.name}".strip(":"),
+                target=str(request.target).strip(":"),
                 outcome="allow" if decision.allow else "deny",
                 reason=decision.reason.value,
                 realm=realm,

@@ -104,7 +104,7 @@ def _case(system: System, request: Request, allowed: bool) -> Iterable[str]:
 
 
 def _entity(entity: Entity) -> str:
-    return f"{entity.type}:{entity.name}"
+    return str(entity)
 
 
 def _table(name: str, pairs: Mapping[str, object], *, many: bool = False) -> Iterable[str]:

@@ -224,7 +224,7 @@ class LintContext:
     def entity(self, id: int) -> str:
         """An entity as text."""
         entity = self.tree.entity(id)
-        return f"{entity.type}:{entity.name}"
+        return str(entity)
 
     def is_stored(self, entity: Entity) -> bool:
         """Whether the entity is stored."""

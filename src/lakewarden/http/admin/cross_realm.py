@@ -20,7 +20,6 @@ from lakewarden.http.admin.endpoint import (
 )
 from lakewarden.http.admin.field_types import ActionName, EntityText, RealmName, described
 from lakewarden.http.admin.links import LinkEnd, end_of
-from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.questions import explanation_response, question_text
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
@@ -29,6 +28,7 @@ from lakewarden.kernel.listing import Page
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.identities import entity_text
 from lakewarden.service import access_table, cross_realm
 from lakewarden.service.access_table import AccessTable, CountedRow
 from lakewarden.service.asset_access import (
@@ -328,7 +328,7 @@ def listing_response(answers: CrossRealmAnswers[Page]) -> CrossRealmListing:
                 **_part(answer.unit, answer.notes),
                 total=answer.result.total,
                 entities=[EntityName(type=e.type, name=e.name) for e in answer.result.entities],
-                after=None if answer.result.after is None else written(answer.result.after),
+                after=None if answer.result.after is None else entity_text(answer.result.after),
             )
             for answer in answers.each
         ],
@@ -361,7 +361,7 @@ def explanations_response(answers: CrossRealmAnswers[Reasons]) -> CrossRealmExpl
 
 
 def _part(unit: RealmQuestion, notes: tuple[str, ...]) -> dict[str, Any]:
-    entity = None if unit.entity is None else written(unit.entity)
+    entity = None if unit.entity is None else entity_text(unit.entity)
     return {
         "realm": unit.realm,
         "operation": unit.operation,

@@ -19,9 +19,9 @@ from lakewarden.http.admin.endpoint import (
     token_after,
 )
 from lakewarden.http.admin.field_types import ENTITY
-from lakewarden.http.admin.problem import written
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.identities import entity_text
 from lakewarden.service import entities
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import EntityRecord
@@ -54,7 +54,7 @@ def listed(exchange: Exchange) -> HandlerResult:
     )
     if isinstance(page, Denied):
         return page
-    after = None if page.after is None else written(page.after)
+    after = None if page.after is None else entity_text(page.after)
     return Entities(
         entities=[EntityName(type=entity.type, name=entity.name) for entity in page.entities],
         total=page.total,
@@ -88,17 +88,17 @@ def drop(exchange: Exchange) -> HandlerResult:
 
 def _response(record: EntityRecord) -> EntityResponse:
     return EntityResponse(
-        entity=written(record.entity),
+        entity=entity_text(record.entity),
         type=record.entity.type,
         name=record.entity.name,
-        parent=None if record.parent is None else written(record.parent),
+        parent=None if record.parent is None else entity_text(record.parent),
         owners=[
             Owner(principal=principal_text(row.owner), ownership=row.ownership)
             for row in record.owners
         ],
         attributes={name: list(values) for name, values in sorted(record.attributes.items())},
         relations={
-            kind: [written(target) for target in targets]
+            kind: [entity_text(target) for target in targets]
             for kind, targets in sorted(record.relations.items())
         },
     )

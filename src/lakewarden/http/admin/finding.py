@@ -19,8 +19,8 @@ from lakewarden.http.admin.endpoint import (
     token_after,
 )
 from lakewarden.http.admin.field_types import ENTITY, NAME
-from lakewarden.http.admin.problem import written
 from lakewarden.http.exchange import Exchange
+from lakewarden.names.identities import entity_text
 from lakewarden.service.children import children
 from lakewarden.service.control import Denied
 from lakewarden.service.name_search import KINDS, name_search
@@ -57,7 +57,7 @@ def within(exchange: Exchange) -> HandlerResult:
     return ChildrenResponse(
         children=[
             ChildResponse(
-                entity=written(child.entity),
+                entity=entity_text(child.entity),
                 type=child.entity.type,
                 label=child.label,
                 children=child.children,

@@ -14,10 +14,10 @@ from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.field_types import ActionName, EntityText, Moment, PrincipalText
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.preview import PreviewRequest, draft_matrix
-from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.identities import entity_text
 from lakewarden.service.access_matrix import (
     EXPLAINED,
     MOST,
@@ -217,8 +217,8 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
         columns=[
             MatrixColumn(
                 entities=column.entities,
-                sample=written(column.sample),
-                within=None if column.within is None else written(column.within),
+                sample=entity_text(column.sample),
+                within=None if column.within is None else entity_text(column.within),
             )
             for column in cells.columns
         ],
@@ -290,9 +290,9 @@ def _part(part: ComparedEntities) -> ComparisonPart:
         entities=part.entities,
         inside=[
             ContainerDifference(
-                within=None if difference.within is None else written(difference.within),
+                within=None if difference.within is None else entity_text(difference.within),
                 entities=difference.entities,
-                sample=written(difference.sample),
+                sample=entity_text(difference.sample),
                 why=sentence_parts(difference.why),
             )
             for difference in part.inside
@@ -332,7 +332,7 @@ def principal(exchange: Exchange) -> HandlerResult:
             )
             for reached in principal_summary.reached
         ],
-        owned=[written(entity) for entity in principal_summary.owned],
+        owned=[entity_text(entity) for entity in principal_summary.owned],
         owns=principal_summary.owns,
         statements=list(principal_summary.statements),
         last_used=principal_summary.last_used,

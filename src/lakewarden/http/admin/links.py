@@ -16,8 +16,8 @@ from lakewarden.http.admin.field_types import (
     RealmName,
     described,
 )
-from lakewarden.http.admin.problem import written
 from lakewarden.http.exchange import Exchange
+from lakewarden.names.identities import entity_text
 from lakewarden.service import links
 from lakewarden.service.control import Denied
 from lakewarden.service.link import Asset, Link
@@ -183,7 +183,7 @@ def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
 
 def end_of(asset: Asset) -> LinkEnd:
     """The response body of an entity of a realm."""
-    return LinkEnd(realm=asset.realm, entity=written(asset.entity))
+    return LinkEnd(realm=asset.realm, entity=entity_text(asset.entity))
 
 
 def _response(of: Link, keeper: str) -> LinkResponse:

@@ -361,7 +361,7 @@ def _limit(change: LimitChange) -> LimitChangeResponse:
         users=len(change.users),
         people=[principal_text(user) for user in change.users[:_SHOWN]],
         entities=change.entities,
-        sample=f"{change.sample.type}:{change.sample.name}",
+        sample=str(change.sample),
         owners=change.owners,
     )
 

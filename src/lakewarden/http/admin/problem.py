@@ -10,7 +10,6 @@ import msgspec
 from lakewarden.http.admin.bodies.base import FieldError, MissingPrivilege, Problem
 from lakewarden.http.exchange import Exchange, Refused, Reply
 from lakewarden.http.sign_in import InvalidCredentials, TooManyAttempts
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import (
     BadInput,
     Conflict,
@@ -21,6 +20,7 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
+from lakewarden.names.identities import entity_text
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import StaleRevision
 
@@ -95,17 +95,17 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
 def denied(exchange: Exchange, no: Denied) -> Reply:
     """A denial, with the missing grant and who can give it, as far as the caller may know."""
     lacking = None
-    detail = f"`{exchange.actor.user}` may not {no.operation} on `{written(no.object)}`"
+    detail = f"`{exchange.actor.user}` may not {no.operation} on `{entity_text(no.object)}`"
     if no.missing:
         first = no.missing[0]
-        lacking = MissingPrivilege(privilege=first.privilege, object=written(first.object))
+        lacking = MissingPrivilege(privilege=first.privilege, object=entity_text(first.object))
         detail += f"; it needs {first.privilege} on `{lacking.object}`"
     return _reply(
         403,
         detail,
         exchange,
         operation=no.operation,
-        object=written(no.object),
+        object=entity_text(no.object),
         missing=lacking,
         may_grant=list(no.may_grant),
     )
@@ -123,17 +123,6 @@ def missing(method: str, path: str, allowed: Sequence[str]) -> Reply:
     methods = ", ".join(allowed)
     detail = f"`{path}` does not support `{method}`; expected one of: {methods}"
     return _reply(405, detail, None, {"Allow": methods}, allow=list(allowed))
-
-
-def written(entity: Entity) -> str:
-    """The entity as text: its URN, or `type:name`; empty for no resource.
-
-    >>> written(Entity("realm", "lake"))
-    'realm:lake'
-    """
-    if not entity.type:
-        return ""
-    return entity.name if entity.name.startswith("urn:li:") else f"{entity.type}:{entity.name}"
 
 
 def _reply(

@@ -52,7 +52,6 @@ from lakewarden.http.admin.bodies.vocabulary import (
     Vocabulary,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, cut, place_of, token_after
-from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
@@ -63,6 +62,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
 from lakewarden.kernel.statement import OBLIGING
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.identities import entity_text
 from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
 from lakewarden.service.effective_read import (
@@ -141,7 +141,7 @@ def listing(exchange: Exchange, body: ListQuestion) -> HandlerResult:
     place = place_of(body.page.token, str, *question)
     skip = body.page.skip if place is None else 0
     page = questions.listing(authorized, body.page.limit, place or body.after, body.within, skip)
-    last = None if page.after is None else written(page.after)
+    last = None if page.after is None else entity_text(page.after)
     return Listing(
         total=page.total,
         entities=[EntityName(type=entity.type, name=entity.name) for entity in page.entities],
@@ -255,7 +255,7 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
         ],
         columns=[
             MaskedColumn(
-                column=written(one.column),
+                column=entity_text(one.column),
                 mask=one.counting.id,
                 expression=one.counting.expression,
                 masks=[mask.id for mask in one.masks],
@@ -347,7 +347,7 @@ def _step(step: Step) -> RuleStep:
     return RuleStep(
         says=step.says,
         holds=step.holds,
-        entity=None if step.entity is None else f"{step.entity.type}:{step.entity.name}",
+        entity=None if step.entity is None else str(step.entity),
         allowed_by=list(step.allowed_by),
         denied_by=list(step.denied_by),
         steps=[_step(inner) for inner in step.steps],
@@ -359,7 +359,7 @@ def _way(way: Way, reasons: Reasons) -> AdviceResponse:
         allow=[
             MissingGrant(
                 privilege=need.privilege,
-                on=f"{need.entity.type}:{need.entity.name}" if need.entity.type else None,
+                on=str(need.entity) if need.entity.type else None,
                 can_be_granted_by=_names(names),
             )
             for need, names in zip(way.needs, way.grantors, strict=True)

@@ -34,12 +34,12 @@ from lakewarden.http.admin.endpoint import (
     values_of,
 )
 from lakewarden.http.admin.field_types import ENTITY
-from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.statement_file import write_statement
+from lakewarden.names.identities import entity_text
 from lakewarden.registry import registry
 from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
@@ -315,7 +315,7 @@ def _rows(
         )
         bearing = near.get(statement.id)
         if bearing is not None:
-            row.source = None if bearing.source is None else written(bearing.source)
+            row.source = None if bearing.source is None else entity_text(bearing.source)
             row.direct, row.beaten_by = bearing.is_direct, list(bearing.beaten_by)
         rows.append(row)
     return rows

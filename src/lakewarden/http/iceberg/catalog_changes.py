@@ -64,7 +64,7 @@ def _event(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) 
         exchange.now,
         exchange.actor.recorded,
         access.mapping.operation(act.name),
-        "" if entity is None else f"{entity.type}:{entity.name}",
+        "" if entity is None else str(entity),
         "allow",
         "done by the catalog",
         realm=exchange.realm,

@@ -302,7 +302,7 @@ def denial(exchange: Exchange, access: EngineAccess, asked: TargetedAct, reason:
         exchange.now,
         exchange.actor.recorded,
         access.mapping.operation(act.name),
-        f"{on.type}:{on.name}".strip(":"),
+        str(on).strip(":"),
         "deny",
         reason,
         realm=exchange.realm,

@@ -204,7 +204,7 @@ def _denial(exchange: Exchange, act: Act, service: str, times: int) -> AuditEven
         time=exchange.now,
         actor=act.user,
         operation=act.operation,
-        target=f"{act.entity.type}:{act.entity.name}",
+        target=str(act.entity),
         outcome="deny",
         reason="denied by a plugin",
         realm=exchange.realm,

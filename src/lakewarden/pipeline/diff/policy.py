@@ -131,7 +131,7 @@ def check_anchors(before: TaskContext, after: TaskContext, system: System, look:
             spelled = places.get(above) if above is not None else None
             if place is not None and place.parent != (-1 if spelled is None else spelled.id):
                 raise BadInput(
-                    f"a new statement on `{entity.type}:{entity.name}` reaches to what is above"
+                    f"a new statement on `{entity}` reaches to what is above"
                     " it, which its name does not tell; ingest it, and rebuild the index"
                 )
 

@@ -179,7 +179,7 @@ def rows_of_one_block(coded: Coded) -> pa.Table:
     """
     if coded.tree.displaced:
         lost = coded.tree.entity(coded.tree.displaced.min())
-        raise BadInput(f"`{lost.type}:{lost.name}` lies below itself")
+        raise BadInput(f"`{lost}` lies below itself")
     rows = pa.concat_tables([_entities(coded), _edges(coded), _owners(coded), _attributes(coded)])
     return rows.sort_by([("what", "ascending"), ("id", "ascending")])
 

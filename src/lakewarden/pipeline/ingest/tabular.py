@@ -431,7 +431,7 @@ def _misplaced(entity: Entity, parent: Entity, system: System) -> str:
     """Why the entity cannot be there; empty if it can."""
     spelled = system.spelling.parent(entity)
     if spelled is not None:
-        expected = f"`{spelled.type}:{spelled.name}`"
+        expected = f"`{spelled}`"
         return "" if spelled == parent else f"the name says that the parent is {expected}"
     declared = system.model.types.get(entity.type)
     if declared is not None and parent.type in declared.parents:

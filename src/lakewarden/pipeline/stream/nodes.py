@@ -88,7 +88,7 @@ class Nodes:
     def _known(self, entity: Entity) -> int:
         node = self.at.get(entity)
         if node is None or not self.is_stored(node):
-            raise BadInput(f"`{entity.type}:{entity.name}` is not stored in the index")
+            raise BadInput(f"`{entity}` is not stored in the index")
         return node
 
     def _mentioned(self, entity: Entity) -> int:
@@ -121,7 +121,7 @@ class Nodes:
     def _rename(self, node: int, entity: Entity) -> None:
         taken = self.at.get(entity)
         if taken is not None and (self.is_stored(taken) or taken in self.targets()):
-            raise BadInput(f"`{entity.type}:{entity.name}` has its name already")
+            raise BadInput(f"`{entity}` has its name already")
         old = self.names[node]
         # Includes members of an entity that was dropped before and whose name is reused.
         below = [n for n, above in self._not_stored() if above in (node, taken)]
@@ -207,7 +207,7 @@ class Nodes:
         for node in named:
             entity = self.names[node]
             if not self.system.model.judged(entity.type):
-                message = f"`{entity.type}:{entity.name}` is named, and not stored"
+                message = f"`{entity}` is named, and not stored"
                 raise BadInput(f"{message}; ingest and index anew")
 
 
@@ -257,7 +257,7 @@ def _refuse_cycles(nodes: Nodes, nodes_changed: Changed) -> None:
         while at != TOP:
             if at in visited:
                 entity = nodes.names[node]
-                message = f"`{entity.type}:{entity.name}` would lie below itself"
+                message = f"`{entity}` would lie below itself"
                 raise BadInput(f"{message}; ingest and index anew")
             visited.add(at)
             at = nodes.parent(at)

@@ -203,7 +203,7 @@ class _Builder:
         tree = self._realm.matrix.snapshot.coded.tree
         for id in limited & self._places.ids(self._service.levels[level]):
             entity = tree.entity(id)
-            self._residues.add(Residue(_WHOLE, f"{entity.type}:{entity.name}", access=access))
+            self._residues.add(Residue(_WHOLE, str(entity), access=access))
 
     def _granted_accesses(self, number: int, one: Readers) -> Iterator[GrantedAccess]:
         """The accesses of the readers, without reads whose limits cannot be expressed.
@@ -235,7 +235,7 @@ class _Builder:
                 for principal in one.principals:
                     who = f"{principal.kind}:{principal.name}"
                     for access in opening:
-                        at = f"{entity.type}:{entity.name}"
+                        at = str(entity)
                         self._residues.add(Residue(_DENIED_COLUMN, at, who, "", access))
 
     def _reads_only(self, number: int, one: Readers, table: int, ends: bool) -> bool:

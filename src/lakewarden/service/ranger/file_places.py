@@ -86,7 +86,7 @@ class Files:
         )
 
     def _left_out(self, why: str, entity: Entity) -> None:
-        self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
+        self._residues.add(Residue(why, entity=str(entity)))
 
 
 def files_of(reading: Reading, realm: RealmState, file_system: str, residues: Residues) -> Files:

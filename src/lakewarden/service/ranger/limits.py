@@ -297,7 +297,7 @@ class Limits:
         self._residues.add(
             Residue(
                 why,
-                f"{entity.type}:{entity.name}",
+                str(entity),
                 f"{principal.kind}:{principal.name}",
                 id,
                 self._access,

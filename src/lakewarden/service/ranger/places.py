@@ -257,4 +257,4 @@ class Places:
         return False
 
     def _left_out(self, why: str, entity: Entity) -> None:
-        self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
+        self._residues.add(Residue(why, entity=str(entity)))

@@ -121,7 +121,7 @@ class TagMasks:
             if _NAMEABLE.fullmatch(parts(tag)[-1]) and known.count(self._folded(tag)) == 1:
                 names[tag] = parts(tag)[-1]
             else:
-                self._residues.add(Residue(_UNSAID, entity=f"{tag.type}:{tag.name}"))
+                self._residues.add(Residue(_UNSAID, entity=str(tag)))
         return names
 
     def _folded(self, tag: Entity) -> str:
@@ -161,6 +161,6 @@ class TagMasks:
             return
         if not COLUMN_EXACTLY.fullmatch(own):
             why = "Ranger would read the name of the column in another way, so it gets no tag"
-            self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
+            self._residues.add(Residue(why, entity=str(entity)))
             return
         yield tuple(zip(named(self._service, level), (*place.path, own), strict=True))

@@ -38,7 +38,7 @@ def broad_grant(context: LintContext) -> Iterator[Violation]:
                 if deep:
                     yield Violation(
                         at(statement),
-                        f"allows {joined(deep)} on everything in `{entity.type}:{entity.name}`",
+                        f"allows {joined(deep)} on everything in `{entity}`",
                         "grant it on the intended containers, so that new ones stay closed",
                     )
             case Matching(type, parts) if len(parts) > 1 and set("".join(parts)) == {"*"}:

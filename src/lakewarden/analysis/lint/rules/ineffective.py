@@ -187,7 +187,7 @@ def not_inherited(context: LintContext) -> Iterator[Violation]:
         if inside.isdisjoint(reached):
             yield Violation(
                 at(statement),
-                f"applies only to `{scope.entity.type}:{scope.entity.name}`: the same principals"
+                f"applies only to `{scope.entity}`: the same principals"
                 f" have no access to the {len(inside):,} entities inside it",
                 "grant on the contents with a pattern such as"
                 f" `dataset:{scope.entity.name}.*`, or document why access is not intended",

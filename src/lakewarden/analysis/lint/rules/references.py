@@ -56,7 +56,7 @@ def missing(context: LintContext, statement: Statement) -> Iterator[str]:
     scope = statement.scope
     if isinstance(scope, On):
         if not context.is_stored(scope.entity):
-            yield f"{scope.entity.type}:{scope.entity.name}"
+            yield str(scope.entity)
         return
     for criterion in criteria_of(statement):
         if criterion.condition is not Condition.STARTS_WITH:
@@ -252,7 +252,7 @@ def unusable_principal(context: LintContext) -> Iterator[Violation]:
                 yield Violation(
                     Place(*context.tree.entity(source)),
                     f"runs its programs as `{entity.name}`, and only that user may deploy as it",
-                    f"grant ADMIN on `{entity.type}:{entity.name}` to the users who deploy there",
+                    f"grant ADMIN on `{entity}` to the users who deploy there",
                 )
 
 

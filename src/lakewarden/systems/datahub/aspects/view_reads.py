@@ -69,4 +69,4 @@ def _spelled(type: str, urn: str) -> Iterator[str]:
         entity = datahub.parse(type, urn)
     except BadInput:
         return
-    yield f"{entity.type}:{entity.name}"
+    yield str(entity)

@@ -255,7 +255,7 @@ class Guard:
                 time=self._desk.now,
                 actor=actor.recorded,
                 operation=request.operation,
-                target=f"{request.target.type}:{request.target.name}",
+                target=str(request.target),
                 outcome="allow",
                 reason="filters or masks need columns that are gone",
                 realm=self._realm,

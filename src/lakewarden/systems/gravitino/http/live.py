@@ -287,7 +287,7 @@ def _event(
         time=transaction.now,
         actor=exchange.actor.user,
         operation=f"{container.type}.refresh",
-        target=f"{container.type}:{container.name}",
+        target=str(container),
         outcome="allow",
         reason="found in its database",
         realm=exchange.realm,

@@ -125,12 +125,12 @@ class InGravitino:
             yield from self._principal(principal, node)
         if readers:
             table: dict[str, object] = {
-                "id": f"dbt {node.id}: grants on {entity.type}:{entity.name}",
+                "id": f"dbt {node.id}: grants on {entity}",
                 "effect": "allow",
                 "title": f"grants of {node.id}",
                 "privileges": ["SELECT_VIEW" if entity.type == "view" else "SELECT_TABLE"],
                 "to": sorted(principal_text(principal) for principal in readers),
-                "on": f"{entity.type}:{entity.name}",
+                "on": str(entity),
             }
             yield _with_note(statement_row(table, node.where), entity)
 

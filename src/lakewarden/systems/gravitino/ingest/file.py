@@ -376,7 +376,7 @@ def _grants(lake: str, name: str, role: Section, system: System) -> Iterator[Row
                 "effect": effect.value,
                 "privileges": sorted(set(privileges)),
                 "to": [principal_text(Principal(ROLE, f"{lake}:{name}"))],
-                "on": f"{target.type}:{target.name}",
+                "on": str(target),
                 "title": name,
             }
             yield _statement_row(table, effect, item.where, system)

@@ -191,7 +191,7 @@ class Grants:
             self.grant(grantee, to, entity, {ON_COLUMN[name] for name in expressible}, expressible)
             if set(sql) - expressible:
                 note = f"{joined(set(sql) - expressible)} on the column `{column}` to {grantee}"
-                self.note(f"{table.type}:{table.name}", note)
+                self.note(str(table), note)
 
     def grant(
         self,
@@ -216,12 +216,12 @@ class Grants:
     ) -> None:
         """Denies the principals `to` privileges, regardless of their other grants."""
         table: dict[str, object] = {
-            "id": f"{right} on {on.type}:{on.name}",
+            "id": f"{right} on {on}",
             "effect": "deny",
             "title": f"{right}: readers do not get everything",
             "privileges": sorted(privileges),
             "to": [principal_text(principal) for principal in sorted(set(to))],
-            "on": f"{on.type}:{on.name}",
+            "on": str(on),
         }
         self._rows.append(self._statement(table))
 
@@ -238,12 +238,12 @@ class Grants:
         yield from self._rows
         for (grantee, on), (to, privileges, sql) in sorted(self._granted.items()):
             table: dict[str, object] = {
-                "id": f"{grantee} on {on.type}:{on.name}",
+                "id": f"{grantee} on {on}",
                 "effect": "allow",
                 "title": f"{joined(sql)}: {grantee}",
                 "privileges": sorted(privileges),
                 "to": [principal_text(principal) for principal in to],
-                "on": f"{on.type}:{on.name}",
+                "on": str(on),
             }
             yield self._statement(table)
 

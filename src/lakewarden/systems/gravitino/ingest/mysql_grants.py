@@ -361,4 +361,4 @@ class _Reader:
         self._grants.grant(label, [to], on, granted, set(sql_privileges) & expressible or {"USAGE"})
         unmapped = set(sql_privileges) - expressible
         if unmapped:
-            self._grants.note(f"{on.type}:{on.name}", f"{joined(unmapped)} to {label}")
+            self._grants.note(str(on), f"{joined(unmapped)} to {label}")

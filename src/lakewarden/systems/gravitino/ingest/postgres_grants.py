@@ -204,7 +204,7 @@ class _Reader:
         self, on: Entity, items: Sequence[Item], grantee: str, unmapped: set[str]
     ) -> None:
         """Notes a grantee's privileges without a counterpart."""
-        subject = f"{on.type}:{on.name}"
+        subject = str(on)
         if unmapped:
             self._grants.note(subject, f"{joined(unmapped)} to {_grantee_label(grantee)}")
         passed_on = {i.privilege for i in items if i.grantee == grantee and i.with_grant_option}
@@ -229,7 +229,7 @@ class _Reader:
         for grantee, privileges in _by_grantee(schema.items):
             if "CREATE" in privileges and grantee != schema.owner:
                 note = f"CREATE of views to {_grantee_label(grantee)}"
-                self._grants.note(f"{entity.type}:{entity.name}", note)
+                self._grants.note(str(entity), note)
         inside = [r.owner for r in self._database_catalog.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
 
@@ -239,9 +239,7 @@ class _Reader:
             self._grants.owner(entity, owner)
         else:
             reason = "others own some of it" if owner in self._logins else "it is a role"
-            self._grants.note(
-                f"{entity.type}:{entity.name}", f"the owner {_grantee_label(owner)}: {reason}"
-            )
+            self._grants.note(str(entity), f"the owner {_grantee_label(owner)}: {reason}")
 
     def _relation(self, relation: Relation) -> None:
         subject = f"relation {relation.schema}.{relation.name}"
@@ -260,7 +258,7 @@ class _Reader:
         if relation.has_row_security:
             for grantee, privileges in _by_grantee(items):
                 note = f"{joined(privileges)} to {_grantee_label(grantee)}, limited by row security"
-                self._grants.note(f"{entity.type}:{entity.name}", note)
+                self._grants.note(str(entity), note)
         else:
             self._leaf(entity, items)
         self._columns(entity, relation)
@@ -276,7 +274,7 @@ class _Reader:
             if relation.has_row_security:
                 words = joined(set[str]().union(*granted.values()))
                 note = f"{words} on columns to {_grantee_label(grantee)}, limited by row security"
-                self._grants.note(f"{entity.type}:{entity.name}", note)
+                self._grants.note(str(entity), note)
             else:
                 self._grants.columns(_grantee_label(grantee), self.to(grantee), entity, granted)
 
@@ -287,9 +285,7 @@ class _Reader:
             others = self._members(owner)
         else:
             others = self.to(owner)
-            self._grants.note(
-                f"{entity.type}:{entity.name}", f"the owner {_grantee_label(owner)}: it is a role"
-            )
+            self._grants.note(str(entity), f"the owner {_grantee_label(owner)}: it is a role")
         self._grants.grant(grantee_label("owner", owner), others, entity, rights, ["ownership"])
 
     def _leaf(self, entity: Entity, items: Sequence[Item]) -> None:

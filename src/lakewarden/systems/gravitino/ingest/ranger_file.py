@@ -200,7 +200,7 @@ class Meaning:
         for entity in self.scopes.entities():
             yield from stored(entity, place)
         for entity in self.scopes.missing():
-            yield note_row(f"{entity.type}:{entity.name}", "named by a policy, in no inventory")
+            yield note_row(str(entity), "named by a policy, in no inventory")
         yield from self._people.rows(place)
         yield from self._statements.values()
         yield from self._notes
@@ -260,7 +260,7 @@ class Meaning:
         accesses = self.scopes.gives(item.accesses, place)
         if not accesses:
             listed = ", ".join(sorted(item.accesses))
-            self.note(policy, f"{listed} on {place.entity.type}:{place.entity.name}")
+            self.note(policy, f"{listed} on {place.entity}")
             return
         granted: dict[Entity, set[str]] = {place.entity: set(accesses)}
         for entity, privilege in self.scopes.needs(place, accesses):
@@ -306,14 +306,14 @@ class Meaning:
         if not to:
             return
         for number, (start, end) in enumerate(_times(policy, effect), 1):
-            id = f"{policy.name}: {part}: {effect} on {on.type}:{on.name}"
+            id = f"{policy.name}: {part}: {effect} on {on}"
             table: dict[str, object] = {
                 "id": id if number == 1 else f"{id} ({number})",
                 "effect": effect,
                 "title": f"{policy.name} ({part})",
                 "privileges": sorted(privileges),
                 "to": sorted({principal_text(principal) for principal in to}),
-                "on": f"{on.type}:{on.name}",
+                "on": str(on),
             }
             table |= {} if start is None else {"valid_from": start}
             table |= {} if end is None else {"valid_until": end}

@@ -54,7 +54,7 @@ def query_reads(metalake: str, default: tuple[str, str], sql: str, dialect: str)
 
 def _spelled(metalake: str, type: str, full_name: str) -> str:
     entity = names.entity(metalake, type, full_name)
-    return f"{entity.type}:{entity.name}"
+    return str(entity)
 
 
 def _text(value: object) -> str:

@@ -289,7 +289,7 @@ class _Policy:
             for word in sorted(self._own.get(principal, {}).get(entity, set()) - said):
                 why = f"it lacks {lacking[word]}" if lacking[word] else ""
                 why = why or self._meaningless(word, entity)
-                self._note(f"{entity.type}:{entity.name}", f"{word} to {principal.name}: {why}")
+                self._note(str(entity), f"{word} to {principal.name}: {why}")
 
     def _lacking(self, word: str, entity: Entity, effective: Privileges) -> str:
         """The privileges that the grantee also needs, and does not have."""
@@ -320,7 +320,7 @@ class _Policy:
             elif ownership.of_users and principal is not None and principal.kind != USER:
                 why = why or f"only users own a {entity.type}"
             if principal is None or ownership is None or why:
-                self._note(f"{entity.type}:{entity.name}", f"the owner {grantee.name}: {why}")
+                self._note(str(entity), f"the owner {grantee.name}: {why}")
             elif principal not in self._content.inactive:
                 is_user = principal.kind == USER
                 if ownership.is_owner and is_user:

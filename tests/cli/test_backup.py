@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
+from lakewarden.cli.admin_target import account
 from tests.cli.stores import Admin
 
 
@@ -23,7 +25,10 @@ def test_what_was_backed_up_is_restored(admin: Admin, tmp_path: Path) -> None:
     # The key is stored separately from the sealed data, so the operator copies it.
     shutil.copy(tmp_path / "store.db-key", tmp_path / "other.db-key")
     assert admin.cli("audit", "verify", "--database", other).code == 0
-    assert "backup.create" in admin("audit", "tail").lines[-1]
+    (row,) = json.loads(admin("audit", "tail", "--last", "1", "--format", "json").out)
+    # As for every other command: the account that ran it, and whose rights it used.
+    assert (row["event"]["operation"], row["event"]["actor"]) == ("backup.create", account())
+    assert row["event"]["details"]["rights_of"] == "root"
 
 
 def test_a_backup_replaces_no_file_and_a_restore_no_store(admin: Admin, tmp_path: Path) -> None:

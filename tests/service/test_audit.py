@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service.actor import Actor
 from lakewarden.service.audit import AuditEvent, AuditRow, Head, first_fault, follow
 
 EVENTS = [
@@ -39,6 +41,22 @@ def test_what_an_event_does_not_say_takes_no_room() -> None:
         "reason": "denied",
         "time": 0.0,
     }
+
+
+def test_an_actor_is_audited_with_its_account_and_its_credential() -> None:
+    actor = Actor("ana", credential="database", wire="cli", request_id="r", account="operator")
+    table = Entity("table", "lk:c.s.t")
+    event = actor.event("table.load", table, "deny", "denied", now=1.0, details={"reads": 2})
+    proof = {"credential": "database", "rights_of": "ana"}
+    assert (event.actor, event.target, event.wire, event.request_id) == (
+        "operator",
+        "table:lk:c.s.t",
+        "cli",
+        "r",
+    )
+    assert event.details == {**proof, "reads": 2}
+    of_types = [actor.event("a", on, "allow", "", now=1.0) for on in (NO_RESOURCE, Entity("t", ""))]
+    assert [event.target for event in of_types] == ["", "t"]
 
 
 @pytest.mark.parametrize("field", ["revision", "body", "digest"])

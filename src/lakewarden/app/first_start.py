@@ -18,7 +18,7 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.identities import URN
 from lakewarden.registry import registry
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.audit import AuditEvent
+from lakewarden.service.control import SERVER
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
 from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, people_of
@@ -65,18 +65,8 @@ def _make(transaction: WriteTransaction, settings: Settings) -> None:
     for scope, effects in _missing(transaction.state, settings, names=names):
         transaction.change(scope, *effects)
         changed += [scope] if effects else []
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=SYSTEM.user,
-            operation="server.start",
-            target="server:lakewarden",
-            outcome="allow",
-            reason="configuration",
-            realm=CONTROL,
-            details={"admin": settings.admin if names else None, "changed": changed},
-        )
-    )
+    details = {"admin": settings.admin if names else None, "changed": changed}
+    transaction.audit("server.start", SERVER, "allow", "configuration", CONTROL, details)
 
 
 def _roles(system: System) -> list[Effect]:

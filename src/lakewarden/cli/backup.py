@@ -28,7 +28,7 @@ def backup(
 
         lakewarden backup estate.backup --database sqlite:///estate.db
     """
-    from lakewarden.service.audit import AuditEvent
+    from lakewarden.service.control import SERVER
     from lakewarden.service.realm import CONTROL
     from lakewarden.store import open_store
 
@@ -37,18 +37,8 @@ def backup(
         actor = operator(service)
         with working("backup", ("write",)):
             digest = store.backup(file)
-        event = AuditEvent(
-            time=service.clock(),
-            actor=actor.user,
-            operation="backup.create",
-            target="server:lakewarden",
-            outcome="allow",
-            reason="command line",
-            realm=CONTROL,
-            wire=actor.wire,
-            details={"credential": actor.credential, "sha256": digest},
-        )
-        service.write(actor, lambda transaction: transaction.record(event))
+        act = "backup.create", SERVER, "allow", "command line", CONTROL, {"sha256": digest}
+        service.write(actor, lambda transaction: transaction.audit(*act))
     show(f"{file}: {file.stat().st_size:,} bytes, rows {digest}")
     return YES
 

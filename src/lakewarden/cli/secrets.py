@@ -52,21 +52,19 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
 
 def _rotated(store: SqlStore, keys: Keys, actor: Actor) -> tuple[int, int]:
     """The revision of the write that encrypted everything again, and the number of secrets."""
-    from lakewarden.service.audit import AuditEvent
+    from lakewarden.service.control import SERVER
     from lakewarden.service.realm import CONTROL
     from lakewarden.store.secrets import rewrap
 
     with store.writing() as writing:
         count = rewrap(writing, keys)
-        event = AuditEvent(
-            time=time.time(),
-            actor=actor.user,
-            operation="secrets.rotate",
-            target="server:lakewarden",
-            outcome="allow",
-            reason="command line",
+        event = actor.event(
+            "secrets.rotate",
+            SERVER,
+            "allow",
+            "command line",
+            now=time.time(),
             realm=CONTROL,
-            wire=actor.wire,
-            details={"credential": actor.credential, "secrets": str(count)},
+            details={"secrets": str(count)},
         )
         return writing.commit([event]), count

@@ -13,9 +13,9 @@ from typing import Final
 
 from pyspark.sql.connect.proto import base_pb2 as base
 
-from lakewarden.gateway.access import ENGINE, Access, Name
+from lakewarden.gateway.access import Access, Name
 from lakewarden.http.catalog_effects import creation, drop, renaming
-from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import Principal
 from lakewarden.service.actor import Actor
@@ -111,17 +111,9 @@ class Following:
             else (_ACTS if done.created else _DROPS)[done.kind]
         )
         entity = self._entity(done.created or done.dropped)
-        return AuditEvent(
-            now,
-            self.actor.recorded,
-            self.access.operation(act),
-            "" if entity is None else str(entity),
-            "allow",
-            "done by Spark",
-            realm=realm,
-            wire=ENGINE,
-            request_id=self.actor.request_id,
-            details=dict(self.actor.proof),
+        operation = self.access.operation(act)
+        return self.actor.event(
+            operation, entity or NO_RESOURCE, "allow", "done by Spark", now=now, realm=realm
         )
 
 

@@ -300,18 +300,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no type
             self.usage.count(self._realm, user, operation, entity.type, entity.name, call.now)
         actor = call.actor
         events = [
-            AuditEvent(
-                time=call.now,
-                actor=actor.recorded,
-                operation=operation,
-                target=str(entity),
-                outcome="allow",
-                reason="permitted",
-                realm=self._realm,
-                wire=ENGINE,
-                request_id=actor.request_id,
-                details=dict(actor.proof),
-            )
+            actor.event(operation, entity, "allow", "permitted", now=call.now, realm=self._realm)
             for (act, entity), operation in access.used.items()
             if act not in _READS
         ]
@@ -375,26 +364,23 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no type
         now, operation = self._service.clock(), error.operation or _UNKNOWN
         decision = error.decision
         count: int | None = None
-        details: dict[str, object] = dict(actor.proof)
+        details: dict[str, object] = {}
         if decision is not None:
             count = self._denials.count_decision(decision, now)
-            details |= decision.details
+            details = {**decision.details}
         is_kept = count is not None
         if count is None:
             count = self._denials.count(self._realm, actor.recorded, operation, now)
-            details = dict(actor.proof)
+            details = {}
         if not count:
             return error.found_by(decision.id) if is_kept and decision is not None else error
-        event = AuditEvent(
-            time=now,
-            actor=actor.recorded,
-            operation=operation,
-            target=error.target if decision is None or not is_kept else decision.entity,
-            outcome="deny",
-            reason=str(error)[:_SHOWN],
+        event = actor.event(
+            operation,
+            error.target if decision is None or not is_kept else decision.entity,
+            "deny",
+            str(error)[:_SHOWN],
+            now=now,
             realm=self._realm,
-            wire=ENGINE,
-            request_id=actor.request_id,
             details={**details, "calls": count},
         )
         try:

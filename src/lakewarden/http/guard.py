@@ -353,22 +353,17 @@ class Guard:
         details: Mapping[str, object] | None = None,
     ) -> AuditEvent:
         """The audit event of a question and its answer."""
-        actor, on = exchange.actor, request.target
-        audited: dict[str, object] = {**actor.proof, **(details or {})}
-        own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)
-        if request.principal != own:
-            audited["as"] = request.principal.name
-        return AuditEvent(
-            time=request.now,
-            actor=actor.recorded,
-            operation=request.operation,
-            target="" if on == NO_RESOURCE else str(on).rstrip(":"),
-            outcome=outcome,
-            reason=reason,
+        actor, state = exchange.actor, exchange.realm_state
+        if request.principal != actor.principal(state.realm, state.system):
+            details = {**(details or {}), "as": request.principal.name}
+        return actor.event(
+            request.operation,
+            request.target,
+            outcome,
+            reason,
+            now=request.now,
             realm=exchange.realm,
-            wire=actor.wire,
-            request_id=actor.request_id,
-            details=audited,
+            details=details,
         )
 
     def _missing(self, missing: Missing | None) -> Missing | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.request import Request
+from lakewarden.service.audit import AuditEvent
 from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.system import System
 
@@ -50,6 +52,34 @@ class Actor(msgspec.Struct, frozen=True):
         """How the actor got these rights, for the audit trail."""
         proof = {"credential": self.credential}
         return {**proof, "rights_of": self.user} if self.account else proof
+
+    def event(
+        self,
+        operation: str,
+        target: Entity | str,
+        outcome: str,
+        reason: str,
+        *,
+        now: float,
+        realm: str = "",
+        details: Mapping[str, object] | None = None,
+    ) -> AuditEvent:
+        """The audit event of an act of this actor; `details` are added to the proof of its rights.
+
+        Members as in `AuditEvent`. `target` is an entity or its text; a type alone has no colon.
+        """
+        return AuditEvent(
+            time=now,
+            actor=self.recorded,
+            operation=operation,
+            target=str(target).rstrip(":"),
+            outcome=outcome,
+            reason=reason,
+            realm=realm,
+            wire=self.wire,
+            request_id=self.request_id,
+            details={**self.proof, **(details or {})},
+        )
 
     def is_good_in(self, realm: Realm) -> bool:
         """Whether the credential is valid in the realm."""

@@ -14,7 +14,6 @@ from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service import control, session
 from lakewarden.service.actor import Actor
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.control import Denied
 from lakewarden.service.credential import PASSWORD, Credential
 from lakewarden.service.ports import Reading
@@ -92,21 +91,8 @@ def enter(
 
 def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> None:
     """Audits a login with a wrong password."""
-    actor = transaction.actor
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=actor.recorded,
-            operation="session.create",
-            target=f"directory:{directory}",
-            outcome="deny",
-            reason=PASSWORD,
-            realm=CONTROL,
-            wire=actor.wire,
-            request_id=actor.request_id,
-            details={"user": user},
-        )
-    )
+    target = f"directory:{directory}"
+    transaction.audit("session.create", target, "deny", PASSWORD, CONTROL, {"user": user})
 
 
 def _changing(state: State, directory: str, user: str) -> str:

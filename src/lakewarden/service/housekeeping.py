@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from lakewarden.service import token
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.audit import AuditEvent
+from lakewarden.service.control import SERVER
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.write_transaction import WriteTransaction
@@ -84,18 +84,9 @@ def _removed_tokens(transaction: WriteTransaction, before: float) -> int:
     if not gone:
         return 0
     token.remove(transaction, gone)
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=SYSTEM.recorded,
-            operation=REMOVED,
-            target="server:lakewarden",
-            outcome="allow",
-            reason=f"ended before {_moment(before)}",
-            realm=CONTROL,
-            details={"tokens": [one.id for one in gone]},
-        )
-    )
+    reason = f"ended before {_moment(before)}"
+    details = {"tokens": [one.id for one in gone]}
+    transaction.audit(REMOVED, SERVER, "allow", reason, CONTROL, details)
     return len(gone)
 
 

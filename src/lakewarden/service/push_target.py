@@ -22,7 +22,6 @@ from lakewarden.kernel.errors import BadInput, Busy, Conflict, Unavailable, Unkn
 from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Document, DocumentChanged, SecretChanged
 from lakewarden.service.ports import Reading
@@ -531,16 +530,13 @@ def audit(
     transaction: WriteTransaction, of: PushTarget, operation: str, reason: str, **details: object
 ) -> None:
     """Audits an action of the server itself on a target, with its reason and without a caller."""
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=transaction.actor.recorded,
-            operation=operation,
-            target=f"realm:{of.realm}",
-            outcome="allow",
-            reason=reason,
-            details={"push_target": of.name, **details},
-        )
+    transaction.audit(
+        operation,
+        f"realm:{of.realm}",
+        "allow",
+        reason,
+        CONTROL,
+        {"push_target": of.name, **details},
     )
 
 

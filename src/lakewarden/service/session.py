@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from lakewarden.service import control
 from lakewarden.service import token as tokens
 from lakewarden.service.actor import Actor
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import CONTROL, Realm, Token, people_of
@@ -174,17 +175,16 @@ def _begin(transaction: WriteTransaction, actor: Actor, parent: str | None = Non
 def _record(
     transaction: WriteTransaction, operation: str, actor: Actor, token: Token, reason: str
 ) -> None:
+    asking = transaction.actor
+    in_request = structs.replace(actor, wire=asking.wire, request_id=asking.request_id)
     transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=actor.recorded,
-            operation=operation,
-            target=f"directory:{token.directory}",
-            outcome="allow",
-            reason=reason,
+        in_request.event(
+            operation,
+            f"directory:{token.directory}",
+            "allow",
+            reason,
+            now=transaction.now,
             realm=CONTROL,
-            wire=transaction.actor.wire,
-            request_id=transaction.actor.request_id,
             details={"session": token.id},
         )
     )
@@ -192,20 +192,8 @@ def _record(
 
 def record_failed(transaction: WriteTransaction, reason: str) -> None:
     """Audits a failed login."""
-    actor = transaction.actor
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=actor.recorded,
-            operation="session.create",
-            target=f"directory:{actor.directory}",
-            outcome="deny",
-            reason=reason,
-            realm=CONTROL,
-            wire=actor.wire,
-            request_id=actor.request_id,
-        )
-    )
+    target = f"directory:{transaction.actor.directory}"
+    transaction.audit("session.create", target, "deny", reason, CONTROL)
 
 
 def end(transaction: WriteTransaction, realm: Realm, ended: Iterable[Token]) -> None:

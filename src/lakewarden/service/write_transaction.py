@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from lakewarden.kernel.cascade import drops, steps
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementAdded
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.request import Decision, Request
 from lakewarden.kernel.statement import check_size
 from lakewarden.service.actor import Actor
@@ -118,21 +119,26 @@ class WriteTransaction:
     def allowed(self, realm: str, request: Request, **details: object) -> bool:
         """Decides, and records the decision as an act of this write."""
         decision = self.decide(realm, request)
+        outcome = "allow" if decision.allow else "deny"
+        reason = decision.reason.value
+        self.audit(request.operation, request.target, outcome, reason, realm, details)
+        return decision.allow
+
+    def audit(
+        self,
+        operation: str,
+        target: Entity | str,
+        outcome: str,
+        reason: str,
+        realm: str,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Records an act of the actor; see `Actor.event`."""
         self.record(
-            AuditEvent(
-                time=self.now,
-                actor=self.actor.recorded,
-                operation=request.operation,
-                target=str(request.target).strip(":"),
-                outcome="allow" if decision.allow else "deny",
-                reason=decision.reason.value,
-                realm=realm,
-                wire=self.actor.wire,
-                request_id=self.actor.request_id,
-                details={**self.actor.proof, **details},
+            self.actor.event(
+                operation, target, outcome, reason, now=self.now, realm=realm, details=details
             )
         )
-        return decision.allow
 
     def record(self, event: AuditEvent) -> None:
         """Adds the event to the audit trail, in the write's own transaction."""

@@ -14,6 +14,7 @@ from lakewarden.http.engine_access import EngineAccess
 from lakewarden.http.exchange import Exchange
 from lakewarden.http.iceberg.errors import IcebergError
 from lakewarden.http.iceberg.questions import Questions
+from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.effect import Effect
@@ -60,15 +61,11 @@ def _effects(
 
 def _event(exchange: Exchange, access: EngineAccess, act: Act, done: Questions) -> AuditEvent:
     entity = access.target(act, done.asked[0].names)
-    return AuditEvent(
-        exchange.now,
-        exchange.actor.recorded,
+    return exchange.actor.event(
         access.mapping.operation(act.name),
-        "" if entity is None else str(entity),
+        entity or NO_RESOURCE,
         "allow",
         "done by the catalog",
+        now=exchange.now,
         realm=exchange.realm,
-        wire="iceberg",
-        request_id=exchange.actor.request_id,
-        details=exchange.actor.proof,
     )

@@ -22,7 +22,6 @@ from lakewarden.http.iceberg.json_body import Json
 from lakewarden.http.iceberg.questions import Questions, Requested, TargetedAct, questions
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.audit import AuditEvent
 
 ENGINE: Final = "iceberg"
 
@@ -297,17 +296,13 @@ def denial(exchange: Exchange, access: EngineAccess, asked: TargetedAct, reason:
         takes = f"{act.name} on `{where}`, which takes {access.requirement(act)}"
         reason = f"{exchange.actor.user} may not {act.title} ({takes})"
     entity = access.target(act, asked.names)
-    on = entity or NO_RESOURCE
-    event = AuditEvent(
-        exchange.now,
-        exchange.actor.recorded,
+    event = exchange.actor.event(
         access.mapping.operation(act.name),
-        str(on).strip(":"),
+        entity or NO_RESOURCE,
         "deny",
         reason,
+        now=exchange.now,
         realm=exchange.realm,
-        wire=ENGINE,
-        request_id=exchange.actor.request_id,
     )
     id = ""
     if entity is None:

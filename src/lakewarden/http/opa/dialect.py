@@ -182,16 +182,13 @@ def _denied(exchange: Exchange, result: object, decision: DeniedDecision | None)
 
 
 def _event(exchange: Exchange, decision: DeniedDecision) -> AuditEvent:
-    return AuditEvent(
-        exchange.now,
-        exchange.actor.recorded,
+    return exchange.actor.event(
         decision.operation,
         decision.entity,
         "deny",
         "the engine was told no",
+        now=exchange.now,
         realm=decision.realm,
-        wire=Opa.name,
-        request_id=exchange.actor.request_id,
     )
 
 
@@ -246,15 +243,12 @@ def _mapping(exchange: Exchange, engine: str, realm: str) -> EngineMapping:
 
 def _unknown(exchange: Exchange, engine: str, operation: str, why: str) -> AuditEvent:
     """A question that the engine is not known to ask."""
-    return AuditEvent(
-        exchange.now,
-        exchange.actor.user,
+    return exchange.actor.event(
         f"{engine}.unknown",
         "",
         "deny",
         why,
+        now=exchange.now,
         realm=exchange.realm,
-        wire=Opa.name,
-        request_id=exchange.actor.request_id,
         details={"operation": operation[:_SHOWN]},
     )

@@ -20,7 +20,6 @@ from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.relations import MembershipRow, RelationRow
 from lakewarden.kernel.request import Parts, Request
 from lakewarden.service import timeseries
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import patch
@@ -249,21 +248,9 @@ class Guard:
             self._record_needed(request, sorted(change.gone), ids)
 
     def _record_needed(self, request: Request, columns: Sequence[str], ids: Sequence[str]) -> None:
-        actor = self._desk.actor
-        self._desk.record(
-            AuditEvent(
-                time=self._desk.now,
-                actor=actor.recorded,
-                operation=request.operation,
-                target=str(request.target),
-                outcome="allow",
-                reason="filters or masks need columns that are gone",
-                realm=self._realm,
-                wire=actor.wire,
-                request_id=actor.request_id,
-                details={**actor.proof, "columns": [*columns], NEEDED_BY: [*ids]},
-            )
-        )
+        reason = "filters or masks need columns that are gone"
+        details = {"columns": [*columns], NEEDED_BY: [*ids]}
+        self._desk.audit(request.operation, request.target, "allow", reason, self._realm, details)
 
     def targets(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
         """The entities that the aspect's value refers to by relations of a kind."""

@@ -24,7 +24,6 @@ from lakewarden.names.confusable import folded_name
 from lakewarden.service import reserved_names, session
 from lakewarden.service import token as tokens
 from lakewarden.service.actor import ANONYMOUS
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.credential import PASSWORD, RESET, Credential
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm
@@ -344,18 +343,4 @@ def _record(
     reason: str,
     **proof: object,
 ) -> None:
-    actor = transaction.actor
-    transaction.record(
-        AuditEvent(
-            time=transaction.now,
-            actor=actor.recorded,
-            operation=operation,
-            target=f"{TYPE}:{user}",
-            outcome=outcome,
-            reason=reason,
-            realm=realm,
-            wire=actor.wire,
-            request_id=actor.request_id,
-            details={**actor.proof, **proof},
-        )
-    )
+    transaction.audit(operation, f"{TYPE}:{user}", outcome, reason, realm, proof)

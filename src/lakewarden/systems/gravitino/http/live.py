@@ -283,15 +283,12 @@ def _unreachable(error: Unavailable) -> Failure:
 def _event(
     exchange: Exchange, transaction: WriteTransaction, container: Entity, come: int, removed: int
 ) -> AuditEvent:
-    return AuditEvent(
-        time=transaction.now,
-        actor=exchange.actor.user,
-        operation=f"{container.type}.refresh",
-        target=str(container),
-        outcome="allow",
-        reason="found in its database",
+    return exchange.actor.event(
+        f"{container.type}.refresh",
+        container,
+        "allow",
+        "found in its database",
+        now=transaction.now,
         realm=exchange.realm,
-        wire=exchange.actor.wire,
-        request_id=exchange.actor.request_id,
         details={"come": come, "gone": removed},
     )

@@ -115,19 +115,19 @@ def test_a_full_disk_is_logged_once_fails_readiness_and_recovers(disk: Disk) -> 
         _write_until_it_fails(client)
         for at in range(3):
             _write(client, f"again{at}")
-            application._look_at_writes()
+            application.periodic.look_at_writes()
     causes = [line for line in lines if line["event"] == "writes fail"]
     assert [line["log_level"] for line in causes] == ["error"]
     assert "full" in causes[0]["why"]
     assert _ready(client) == (503, "writes fail")
     assert client.ask("GET", "/readyz").headers["retry-after"] == "1"
     assert client.ask("GET", "/stub").status == 200  # reads still work
-    application._try_to_write()
+    application.periodic.retry_write()
     assert _ready(client) == (503, "writes fail")
     disk.free(store)
     with structlog.testing.capture_logs() as lines:
-        application._try_to_write()
-        application._look_at_writes()
+        application.periodic.retry_write()
+        application.periodic.look_at_writes()
     assert [line["event"] for line in lines] == ["writes succeed again"]
     assert _ready(client) == (200, "ready")
     assert _write(client, "after") == 201
@@ -142,10 +142,10 @@ def test_one_worker_tells_the_others(tmp_path: Path) -> None:
     other, _ = _asked(tmp_path, Readiness(workers))
     disk.fill(store)
     _write_until_it_fails(one)
-    one.application._look_at_writes()
+    one.application.periodic.look_at_writes()
     assert _ready(other) == (503, "writes fail")
     disk.free(store)
-    one.application._try_to_write()
+    one.application.periodic.retry_write()
     assert _ready(one) == _ready(other) == (200, "ready")
     close(one)
     close(other)

@@ -356,5 +356,5 @@ def test_a_writer_that_does_not_know_the_word_is_found_out(
 
         writing.apply("@main", [PrincipalChanged(Principal("user", "x"), True)])
         revision = writing.commit(())
-    client.application._look_for_strangers()
+    client.application.periodic.raise_revision()
     assert client.ask("GET", "/stub").revision == revision

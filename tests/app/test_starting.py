@@ -15,7 +15,7 @@ import pytest
 import structlog
 import uvicorn
 
-from lakewarden.app import build, server
+from lakewarden.app import row_preparer, server
 from lakewarden.app.build import Application
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
@@ -218,7 +218,7 @@ def test_rows_are_made_ahead_after_a_start_and_a_change_until_the_server_ends(
             prepared.put(users)
 
     monkeypatch.setattr(row_preparation, "prepare_rows", noted)
-    monkeypatch.setattr(build, "_PREPARE_SECONDS", 0.01)
+    monkeypatch.setattr(row_preparer, "_PASS_SECONDS", 0.01)
     application = Application(_settings(tmp_path))
     application.open()
     service = application.parts.service
@@ -247,7 +247,7 @@ def test_rows_that_cannot_be_made_ahead_are_told_of_and_tried_again(
         raise ZeroDivisionError
 
     monkeypatch.setattr(row_preparation, "prepare_rows", fail)
-    monkeypatch.setattr(build, "_PREPARE_SECONDS", 0.01)
+    monkeypatch.setattr(row_preparer, "_PASS_SECONDS", 0.01)
     application = Application(_settings(tmp_path))
     application.open()
     preparing = application.prepare_rows()

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from threading import Event
 from typing import Final, cast
-from weakref import WeakSet
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lakewarden.app import audit_anchor, health, indexed, log, metrics, traces
+from lakewarden.app import audit_anchor, authentication, health, indexed, log, row_preparer, traces
 from lakewarden.app.address import address_of
 from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Connections
@@ -35,10 +32,10 @@ from lakewarden.app.figures import figures, plugins
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
 from lakewarden.app.http_head import Pair
-from lakewarden.app.kernel_errors import KernelErrors
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.open_store import OpenStore, open_for_writing
+from lakewarden.app.periodic import PeriodicTasks
 from lakewarden.app.push_connection import connect_target
 from lakewarden.app.push_watcher import PushWatcher
 from lakewarden.app.push_worker import PushWorker, log_delivery
@@ -48,23 +45,17 @@ from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.request_pipeline import Answer, Parts, RequestPipeline
 from lakewarden.app.routing import Table
 from lakewarden.app.trusted_proxy import TrustedProxy
-from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
-from lakewarden.authn.authenticator import Authenticator
-from lakewarden.authn.code_flow import Client, CodeFlow
-from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
+from lakewarden.app.write_watch import WriteWatch
 from lakewarden.authn.password import Passwords
 from lakewarden.config.effective import effective
-from lakewarden.config.settings import Limits, Oidc, Settings
+from lakewarden.config.settings import Limits, Settings
 from lakewarden.config.system_settings import ProxyHeader
 from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
-from lakewarden.kernel.matrix import Matrix
 from lakewarden.registry import registry
-from lakewarden.service import row_preparation
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.housekeeping import keep_house
 from lakewarden.service.index_catch_up import Compiled, start_from_index
 from lakewarden.service.ports import Store
 from lakewarden.service.push import Pushing
@@ -80,15 +71,6 @@ _OWN_THREADS: Final = 2
 """In addition to the handlers' threads: the server's own queries do not wait for handlers."""
 
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
-_WATCH_SECONDS = 1.0
-_USAGE_SECONDS = 10.0
-_HOUSEKEEPING_SECONDS = 3_600.0
-_PAUSE_SECONDS: Final = 0.0005
-"""The pause after computing a row ahead: about as long as computing one takes."""
-_STEPS: Final = 64
-"""Also pauses after this many rows that already exist."""
-_PREPARE_SECONDS: Final = 2.0
-"""Between two passes over rows that a change dropped; many changes then cost one pass."""
 _NO_STORE = "the store cannot be reached"
 
 
@@ -110,7 +92,6 @@ class Application:
     ) -> None:
         self.settings = settings
         self._service_name = service_name
-        self._parent = parent
         self._readiness = readiness
         self._tried = asyncio.Event()
         self._table = Table(all_dialects(settings) if dialects is None else dialects)
@@ -121,16 +102,15 @@ class Application:
         self._push_watcher: PushWatcher | None = None
         self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
-        self._keys: KeySet | None = None
+        self._keys = authentication.key_set(settings)
         self.parts = self._parts()
         self._gate = RequestPipeline(self.parts)
         self.connections = self._connections()
         self.reserve_paths = health.PATHS
         weakened = settings.weakened
-        self._writes = WriteWatch(readiness)
-        own = health.Health(
-            self.parts, weakened, open_metrics=settings.open_metrics, writes=self._writes
-        )
+        writes = WriteWatch(readiness)
+        self.periodic = PeriodicTasks(self.parts, writes, settings.retention, parent)
+        own = health.Health(self.parts, weakened, open_metrics=settings.open_metrics, writes=writes)
         self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._life)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -156,7 +136,7 @@ class Application:
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
         service = DecisionService(cast(Store, _Absent()))
-        authenticator = self._authenticator()
+        authenticator = authentication.authenticator(settings, self._keys)
         of_requests = replace(
             services(settings),
             holder_of=authenticator.holder_of,
@@ -164,9 +144,9 @@ class Application:
             figures=partial(self._figures, time.time()),
             plugins=plugins,
         )
-        of_requests = replace(
-            of_requests, provider_login=self._code_flow(authenticator, of_requests.public_url)
-        )
+        public_url = of_requests.public_url
+        login = authentication.code_flow(settings, self._keys, authenticator, public_url)
+        of_requests = replace(of_requests, provider_login=login)
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
@@ -177,7 +157,7 @@ class Application:
             workers=self._handlers,
             freshness=self._freshness(service),
             proxies=networks(settings.trusted_proxies),
-            origin=RequestOrigin(hosts, of_requests.public_url, addresses=not settings.is_loopback),
+            origin=RequestOrigin(hosts, public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
             tracing=traces.tracing(self._service_name),
             principals=settings.tls_principals,
@@ -217,47 +197,10 @@ class Application:
             patience_seconds=limits.request_seconds,
         )
 
-    def _authenticator(self) -> Authenticator:
-        settings = self.settings
-        verifier = None
-        if settings.auth == "oidc":
-            oidc = settings.oidc
-            fetch = from_file(oidc.jwks_file) if oidc.jwks_file else from_url(oidc.jwks_url)
-            self._keys = KeySet(fetch)
-            verifier = Verifier(self._keys, _expected(oidc, oidc.audience))
-        root = settings.root_token
-        return Authenticator(
-            settings.auth,
-            settings.admin,
-            None if root is None else root.get_secret_value(),
-            verifier,
-            settings.oidc.directory,
-            _open_to(settings),
-            settings.oidc.admins,
-        )
-
-    def _code_flow(self, authenticator: Authenticator, public_url: str) -> CodeFlow | None:
-        """The login at the identity provider; None if it is not configured."""
-        oidc = self.settings.oidc
-        if self._keys is None or not oidc.client_id:
-            return None
-        secret = None if oidc.client_secret is None else oidc.client_secret.get_secret_value()
-        client = Client(
-            id=oidc.client_id,
-            secret=secret,
-            issuer=oidc.issuer,
-            authorization_url=oidc.authorization_url,
-            token_url=oidc.token_url,
-            redirect_url=f"{public_url}/ui/login/oidc/callback",
-            scope=oidc.scope,
-        )
-        verifier = Verifier(self._keys, _expected(oidc, oidc.client_id))
-        return CodeFlow(client, verifier, authenticator.identified)
-
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
         opening = asyncio.create_task(self._open())
-        watching = asyncio.create_task(self._watch())
+        watching = asyncio.create_task(self.periodic.run())
         try:
             await self._until_it_answers()
             yield
@@ -298,7 +241,7 @@ class Application:
             self._tried.set()
             if self.parts.is_open:
                 self.prepare_rows()
-                await self._aside(self._prepare_systems)
+                await self.periodic.aside(self._prepare_systems)
                 return
             await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
             tries += 1
@@ -322,6 +265,7 @@ class Application:
                 keys=self.parts.services.secret_keys,
             )
             self._anchor(self._opened_store)
+            self.periodic.opened = self._opened_store
         # The store exists; what takes long from here on is reading it.
         self._opened_store.store.revision()
         self.parts.is_away = False
@@ -401,38 +345,6 @@ class Application:
                 log.get().error("not started from an index", why=str(error))
         service.open()
 
-    async def _watch(self) -> None:
-        """Checks once a second, and survives all errors: a worker without a parent must end."""
-        watch = KernelErrors()
-        seconds = since_tried = 0.0
-        # The first cleanup comes within ten minutes, at a different time in each worker.
-        since_kept = _HOUSEKEEPING_SECONDS - 60.0 - os.getpid() % 540
-        while True:
-            await asyncio.sleep(_WATCH_SECONDS)
-            seconds += _WATCH_SECONDS
-            since_tried += _WATCH_SECONDS
-            since_kept += _WATCH_SECONDS
-            if self._parent is not None and os.getppid() != self._parent:
-                log.get().error("the parent process has ended")
-                signal.raise_signal(signal.SIGTERM)
-            try:
-                watch.look(self.parts.service.state)
-                metrics.write()
-                self._tell_plugins()
-                await self._aside(self._look_for_strangers)
-                if since_tried >= TRY_SECONDS:
-                    since_tried = 0.0
-                    await self._aside(self._try_to_write)
-                self._look_at_writes()
-                if seconds >= _USAGE_SECONDS:
-                    seconds = 0.0
-                    await self._aside(self._write_usage)
-                if since_kept >= _HOUSEKEEPING_SECONDS:
-                    since_kept = 0.0
-                    await self._aside(self._keep_house)
-            except Exception as error:  # noqa: BLE001 — none of this may end the watch
-                log.get().error("unexpected error while watching", exc_info=error)
-
     def prepare_rows(self) -> threading.Thread:
         """Computes rows of the matrix ahead, in a thread that yields the processor to requests.
 
@@ -440,29 +352,7 @@ class Application:
         """
         stop = Event()
         self._stops.append(stop)
-        preparing = threading.Thread(
-            target=self._prepare_rows, args=(stop,), name="rows", daemon=True
-        )
-        preparing.start()
-        return preparing
-
-    def _prepare_rows(self, stop: Event) -> None:
-        # Weak references, so a state lives no longer than it is used.
-        prepared: WeakSet[Matrix] = WeakSet()
-        while not stop.is_set():
-            newest = WeakSet(realm.matrix for realm in self.parts.service.state.realms.values())
-            try:
-                self._prepare_rows_once(prepared, stop)
-            except Exception as error:  # noqa: BLE001 — the server works without it
-                log.get().warning("rows not precomputed", exc_info=error)
-            prepared = newest
-            stop.wait(_PREPARE_SECONDS)
-
-    def _prepare_rows_once(self, prepared: WeakSet[Matrix], stop: Event) -> None:
-        steps = row_preparation.prepare_rows(lambda: self.parts.service.state, prepared)
-        for count, step in enumerate(steps):
-            if (step.is_new or not count % _STEPS) and stop.wait(_PAUSE_SECONDS):
-                return
+        return row_preparer.start(lambda: self.parts.service.state, stop)
 
     def _prepare_systems(self) -> None:
         """Prepares systems for their first requests, which would otherwise do this work."""
@@ -471,56 +361,6 @@ class Application:
                 start.ready(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server works without it
             log.get().warning("first requests not prepared", exc_info=error)
-
-    async def _aside(self, work: Callable[[], None]) -> None:
-        """Runs the work in a worker thread; an unavailable store is no error here."""
-        with suppress(WardenError):
-            await asyncio.get_running_loop().run_in_executor(self._handlers, work)
-
-    def _write_usage(self) -> None:
-        """Writes usage counts to the store, if it is available."""
-        usage = self.parts.services.usage
-        if self._opened_store is None:
-            return
-        with suppress(Unavailable):
-            usage.write(self._opened_store.store)
-        if usage.lost:
-            lost, usage.lost = usage.lost, 0
-            log.get().warning("usage not counted", acts=lost)
-
-    def _keep_house(self) -> None:
-        """Removes rows whose retention has expired, if the store is available."""
-        if self._opened_store is None:
-            return
-        retention = self.settings.retention
-        with suppress(Unavailable):
-            removed = keep_house(
-                self.parts.service,
-                token_days=retention.token_days,
-                usage_days=retention.usage_days,
-            )
-            if any(removed):
-                log.get().info(
-                    "old rows removed", tokens=removed.tokens, usage_rows=removed.usage_rows
-                )
-
-    def _tell_plugins(self) -> None:
-        """Copies the plugin polls of this process to the metrics of all processes."""
-        for plugin, newest in self.parts.services.plugin_polls.seen().items():
-            metrics.plugin_polled(plugin, newest)
-
-    def _look_at_writes(self) -> None:
-        if self._opened_store is not None:
-            self._writes.look(self._opened_store.store)
-
-    def _try_to_write(self) -> None:
-        if self._opened_store is not None:
-            self._writes.retry(self._opened_store.store)
-
-    def _look_for_strangers(self) -> None:
-        """Raises the shared revision for writers that do not: an older release, a restored file."""
-        if self._opened_store is not None and self._opened_store.shared_revision is not None:
-            self._opened_store.shared_revision.raise_to(self._opened_store.store.revision())
 
     def close(self) -> None:
         """Closes everything after pending responses are finished."""
@@ -532,7 +372,7 @@ class Application:
             self._push_watcher.stop()
         self._handlers.shutdown(wait=True)
         self._asking.shutdown(wait=True)
-        self._write_usage()
+        self.periodic.write_usage()
         if self._anchoring is not None:
             self._anchoring.stop()
         if self._opened_store is not None:
@@ -545,23 +385,11 @@ def _started(compiled: Compiled) -> None:
     log.get().info("started from an index", realm=compiled.realm, revision=compiled.revision)
 
 
-def _expected(oidc: Oidc, audience: str) -> Expected:
-    """The required claims of a token of the provider for this audience."""
-    return Expected(oidc.issuer, audience, oidc.user_claim, oidc.group_claim, oidc.leeway_seconds)
-
-
 class _Absent:
     """The store before it is opened: every method raises `Unavailable`."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         raise Unavailable(_NO_STORE)
-
-
-def _open_to(settings: Settings) -> dict[str, str]:
-    """The users of unauthenticated requests, by dialects whose authentication is switched off."""
-    return {
-        name: section.anonymous for name, section in settings.systems.items() if section.anonymous
-    }
 
 
 def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.app import build
+from lakewarden.app import periodic
 from lakewarden.http.ranger.audits import BODY_BYTES, MOST_EVENTS
 from lakewarden.http.ranger.dialect import MOST_DENIALS
 from tests.app.serving import Answer
@@ -61,7 +61,7 @@ def admin(plugin: Trino, path: str) -> Any:
 def test_what_was_allowed_is_usage_of_the_realm(
     plugin: Trino, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_USAGE_SECONDS", 0.0)
+    monkeypatch.setattr(periodic, "_USAGE_SECONDS", 0.0)
     assert kept(plugin, [ALLOWED, {**ALLOWED, "event_count": 4}]) == 2
     assert kept(plugin, [OF_HIVE], "sql") == 1
     found: dict[str, Any] = {}

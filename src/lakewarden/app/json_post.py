@@ -12,25 +12,20 @@ from http.client import HTTPException
 from typing import Final
 from urllib.parse import urlsplit
 
+from lakewarden.authn.oidc import direct_opener
 from lakewarden.kernel.errors import Unavailable
 
 TIMEOUT_SECONDS: Final = 5.0
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object, **__: object) -> None:
-        return None
-
-
 def post_json(url: str, body: bytes, what: str, headers: Mapping[str, str] | None = None) -> None:
     """Posts it; errors call it `what`. Raises `Unavailable` unless it was accepted."""
-    opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
     sent = {"Content-Type": "application/json", **(headers or {})}
     # S310: the settings accept only https, or this machine.
     request = urllib.request.Request(url, body, sent, method="POST")  # noqa: S310
     parts = urlsplit(url)
     try:
-        opener.open(request, timeout=TIMEOUT_SECONDS).close()
+        direct_opener().open(request, timeout=TIMEOUT_SECONDS).close()
     except urllib.error.HTTPError as error:
         reason = f"HTTP {error.code}"
         error.close()

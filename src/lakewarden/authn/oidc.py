@@ -123,7 +123,7 @@ def from_file(path: Path) -> Fetch:
 
 def from_url(url: str, timeout_seconds: float = 5.0) -> Fetch:
     """Reads the keys from the configured URL; does not follow redirects."""
-    opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
+    opener = direct_opener()
 
     def fetch() -> bytes:
         try:
@@ -139,8 +139,13 @@ def from_url(url: str, timeout_seconds: float = 5.0) -> Fetch:
     return fetch
 
 
+def direct_opener() -> urllib.request.OpenerDirector:
+    """Opens exactly the given address: follows no redirect, and uses no proxy."""
+    return urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
+
+
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
+    def redirect_request(self, *_: object, **__: object) -> None:
         return None
 
 

@@ -39,6 +39,7 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
+from lakewarden.pipeline.java import cache_folder
 from lakewarden.pipeline.session import session
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.sample.part import Question, SamplePart
@@ -168,9 +169,7 @@ def _created_folder(folder: Path) -> Path:
 
 def default_folder() -> Path:
     """The default folder of the realms; each release has its own."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    cache = base if base.is_absolute() else Path.home() / ".cache"
-    return cache / "lakewarden" / f"demo-{__version__}"
+    return cache_folder() / f"demo-{__version__}"
 
 
 def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:

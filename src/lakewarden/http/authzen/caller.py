@@ -34,6 +34,10 @@ class Disclosure(IntEnum):
     """The statements of an allow, about the target and its ancestors."""
     ALL = 2
 
+    def covers(self, allow: bool) -> bool:
+        """Whether the statements of an allow, or of a denial, are disclosed."""
+        return self is Disclosure.ALL or (allow and self is Disclosure.ALLOWING)
+
 
 Rights = dict[tuple[str, str], bool]
 """By operation of the control realm, and realm: whether one caller may."""

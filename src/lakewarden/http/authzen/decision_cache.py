@@ -267,10 +267,7 @@ class SubjectAnswers:
         self, operation: OperationCache, id: int, allow: bool, *, near: bool = False
     ) -> int:
         reason = Reason.ALLOWED if allow else Reason.DENIED
-        is_disclosed = self._disclosure is Disclosure.ALL or (
-            self._disclosure is Disclosure.ALLOWING and allow
-        )
-        if not is_disclosed:
+        if not self._disclosure.covers(allow):
             return operation.rendered(reason, ())
         if near or not operation.is_flat:
             request = self._request(operation, id)

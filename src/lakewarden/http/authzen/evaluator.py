@@ -285,9 +285,7 @@ class Evaluator:
             statements = ()
         else:
             disclosure = self.caller.disclosure(name, now, own=own)
-            is_disclosed = disclosure is Disclosure.ALL or (
-                disclosure is Disclosure.ALLOWING and decision.allow
-            )
+            is_disclosed = disclosure.covers(decision.allow)
             statements = (
                 visible_statements(realm.matrix, request, disclosure) if is_disclosed else ()
             )

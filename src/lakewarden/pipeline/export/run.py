@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,18 +35,17 @@ from lakewarden.pipeline.index.task_context import (
 from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
-from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge
+from lakewarden.pipeline.review.finding import Plan, answers_of, judge_comparisons
 from lakewarden.pipeline.review.question import (
     CLASSES_FOR_SQL,
     Chosen,
-    attribute_comparisons,
     chosen,
 )
 from lakewarden.pipeline.storage.dataset import dataset
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 KIND: Final = "export"
 _GROUP_BYTES: Final = 1 << 23
@@ -106,21 +105,15 @@ class _Exporting:
         answers = answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
         return user_sets_of(self.context, answers)
 
-    def _each_block(self, judge: Any, schema: str) -> DataFrame:
-        place = self.index.folder / BLOCKS
-        return each_block_in(place, self.job.spark, self.context, judge, schema)
-
     def ask(self, folder: Location) -> Counts:
-        comparisons = attribute_comparisons(self.index.system.model)
-        if comparisons:
-            parquet_output.write(
-                self._each_block(comparison_judge(comparisons), COMPARED), folder / "comparisons"
-            )
-        return {"comparisons": len(comparisons)}
+        answers = folder / "comparisons"
+        return judge_comparisons(self.index, self.context, answers, self.job.spark)
 
     def find(self, folder: Location) -> Counts:
         judge = unroller(self.context, Plan(self.chosen, self._crowds.telling, self.classes))
-        parquet_output.write(self._each_block(judge, BLOCK_ROWS), folder / "findings", _GROUP_BYTES)
+        blocks = self.index.folder / BLOCKS
+        found = each_block_in(blocks, self.job.spark, self.context, judge, BLOCK_ROWS)
+        parquet_output.write(found, folder / "findings", _GROUP_BYTES)
         rows = dataset(folder / "findings")
         wide = rows.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
         if len(wide):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,9 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import nobody
+from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext, judge_each
 from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.column import Codes, Column, small
@@ -41,6 +42,9 @@ from lakewarden.pipeline.review.row import (
 )
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import read_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Ids = NDArray[np.int32]
 
@@ -289,8 +293,18 @@ def comparison_judge(
     return tell
 
 
+def judge_comparisons(
+    index: Index, context: TaskContext, answers: Location, spark: SparkSession
+) -> dict[str, int]:
+    """Writes which users satisfy the comparisons in rules; returns how many there are."""
+    comparisons = attribute_comparisons(index.system.model)
+    if comparisons:
+        judge_each(index, context, comparison_judge(comparisons), COMPARED, answers, spark)
+    return {"comparisons": len(comparisons)}
+
+
 def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
-    """By comparison in the model's rules: the users who satisfy it, found by `comparison_judge`."""
+    """By comparison in the model's rules: the users who satisfy it, by `judge_comparisons`."""
     if not answers.exists():
         return {}
     columns = read_table(answers).select(["comparison", "user", "id", "truth"]).columns

@@ -36,10 +36,10 @@ from lakewarden.pipeline.review.block_merge import (
     gathered,
     members,
 )
-from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge, finder
+from lakewarden.pipeline.review.finding import Plan, answers_of, finder, judge_comparisons
 from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
-from lakewarden.pipeline.review.question import CLASSES, Chosen, attribute_comparisons, chosen
+from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen
 from lakewarden.pipeline.review.row import ASSET, CLASS, COLUMN, FINDINGS, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -154,10 +154,8 @@ class _Reviewing:
         return frozenset((type, matter) for type, matter in known)
 
     def ask(self, folder: Location) -> Counts:
-        comparisons = attribute_comparisons(self.index.system.model)
-        if comparisons:
-            self._judge(comparison_judge(comparisons), COMPARED, folder / "comparisons")
-        return {"comparisons": len(comparisons)}
+        answers = folder / "comparisons"
+        return judge_comparisons(self.index, self._context, answers, self.job.spark)
 
     def find(self, folder: Location) -> Counts:
         self._judge(finder(self._context, self._plan), FINDINGS, folder / "findings")

@@ -75,6 +75,26 @@ def test_where_files_lie_is_chosen_by_the_owner_of_the_catalog(name: str) -> Non
     assert (denied.operation, denied.entity) == ("trino.DropCatalog", "catalog:lk:c")
 
 
+def test_functions_of_a_connector_are_called_by_the_owner_of_the_catalog() -> None:
+    """`query` of a JDBC connector reads every table of the catalog with the connector's account.
+
+    Whoever may make a schema could store one of the name, and a function in it.
+    """
+    functions = [f"lk:c.{schema}.query" for schema in ("system", "s")]
+    more = ["schema:lk:c.system", *(f"function:{one}" for one in functions)]
+    calls = {"privileges": ["EXECUTE_FUNCTION"], "effect": "allow", "on": "catalog:lk:c"}
+    realm = lake({**calls, "to": ["members:lk"]}, owns_catalog="mia", more=more)
+    for act in ("ExecuteFunction", "CreateViewWithExecuteFunction", "ExecuteProcedure"):
+        for schema, expected in (("s", EVERYBODY), ("system", "mia"), ("SYSTEM", "")):
+            resource = Resource(function=Function("query", "c", schema))
+            assert who(realm, act, resource) == expected
+            assert who(realm, act, resource, locations="catalog") == expected
+    call = Resource(function=Function("query", "c", "system"))
+    denied = asked(realm, "olga", "ExecuteFunction", call).denied()
+    assert denied is not None
+    assert (denied.operation, denied.entity) == ("trino.DropCatalog", "catalog:lk:c")
+
+
 def test_where_files_lie_is_not_chosen_by_a_nested_property() -> None:
     """Iceberg accepts its own properties in `extra_properties`."""
     realm = lake(CREATES, owns_catalog="mia")

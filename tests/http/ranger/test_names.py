@@ -19,11 +19,14 @@ from lakewarden.service.system import load_system
 SETTINGS = dict.fromkeys(("trino", "hive", "kafka"), "on")
 
 
-def made(table: str, user: str = "olga", type: str = "trino", member: str = "table") -> Documents:
+def made(
+    table: str, user: str = "olga", type: str = "trino", member: str = "table", schema: str = "s"
+) -> Documents:
     """The documents of a realm in which a user owns everything."""
     system = load_system("gravitino", SETTINGS)
-    entities = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
-    entities += [Entity(member, "lk:c.s.orders"), Entity(member, f"lk:c.s.{table}")]
+    names = f"lk:c.{schema}", f"lk:c.{schema}.orders", f"lk:c.{schema}.{table}"
+    entities = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", names[0])]
+    entities += [Entity(member, one) for one in names[1:]]
     owner = Principal(USER, user)
     facts = Facts(
         entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
@@ -95,3 +98,11 @@ def test_a_topic_that_cannot_be_named_is_residue(name: str) -> None:
 
 def test_kafka_tells_capital_letters_from_small_ones() -> None:
     assert named_by(made("Orders", type="kafka", member="topic"), "topic") == {"orders", "Orders"}
+
+
+def test_functions_of_a_connector_are_in_no_policy() -> None:
+    own, connectors = (made("query", member="function", schema=one) for one in ("s", "system"))
+    for resource in ("schemafunction", "procedure"):
+        assert named_by(own, resource) == {"query", "orders"}
+        assert named_by(connectors, resource) == set()
+    assert "function:lk:c.system.query" in {residue.entity for residue in connectors.residues}

@@ -185,6 +185,8 @@ def chosen(resource: Resource) -> Iterator[tuple[str, str]]:
         yield "session_properties", resource.catalog_session_property.property_name
     if resource.table is not None and resource.function is not None:
         yield "procedures", resource.function.function_name
+    elif resource.function is not None:
+        yield "function_schemas", resource.function.schema_name
 
 
 def _of_table(table: Table | Column) -> Mapping[str, str]:

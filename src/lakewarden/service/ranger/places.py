@@ -227,6 +227,9 @@ class Places:
         if own in self._service.engine.schemas:
             self._left_out("the engine has one of that name", entity)
             return None
+        if level.part == "function" and self._mapping.engine.guards("function_schemas", parts[-2]):
+            self._left_out("functions of a connector take more than their name says", entity)
+            return None
         if level.located and self._naming.files is not None:
             paths = self._naming.files.paths(id)
             return Place(id, parent.path, paths) if paths else None

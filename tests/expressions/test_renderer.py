@@ -106,6 +106,12 @@ def test_without_the_types_of_columns_strings_cannot_be_compared_by_code_points(
     assert render(parse_expression("a = b"), "trino", Table(None), USER) == '"a" = "b"'
 
 
+def test_postgresql_replaces_by_code_points() -> None:
+    """Since version 18 it would search by a collation that ignores case (ICU)."""
+    expected = """REPLACE("s" COLLATE "C", 'e', '*')"""
+    assert rendered("replace(s, 'e', '*')", "postgresql") == expected
+
+
 @pytest.mark.parametrize("collation", ["nocase", "noaccent", "nocase.noaccent"])
 def test_strings_of_duckdb_are_compared_by_code_points(collation: str) -> None:
     """Regardless of the collation of the column, or of the application's connection."""

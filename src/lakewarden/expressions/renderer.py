@@ -114,7 +114,11 @@ FORMS: Final[dict[str, dict[str, str]]] = {
     "length": {"": "LENGTH(a)", "mysql": "CHAR_LENGTH(a)"},
     "substr": {"": "SUBSTR(a, b, c)", "hive": _by_code_points("4 * b - 3, 4 * c")},
     "substr from": {"": "SUBSTR(a, b)", "hive": _by_code_points("4 * b - 3")},
-    "replace": {"": "REPLACE(a, b, c)", "mysql": f"REPLACE({_CHARACTERS}, b, c)"},
+    "replace": {
+        "": "REPLACE(a, b, c)",
+        "mysql": f"REPLACE({_CHARACTERS}, b, c)",
+        "postgresql": 'REPLACE(a COLLATE "C", b, c)',
+    },
     "abs": {"": "ABS(a)"},
     "year": {"": "YEAR(a)", "postgresql": "CAST(EXTRACT(YEAR FROM a) AS INTEGER)"},
     "month": {"": "MONTH(a)", "postgresql": "CAST(EXTRACT(MONTH FROM a) AS INTEGER)"},

@@ -268,8 +268,10 @@ def test_what_a_connector_shows_about_a_table_keeps_to_its_filters(
     for name in ("orders", "other"):
         read = Resource(table=table(name, ["a"]))
         assert asked(realm, "ana", "SelectFromColumns", read).allows()
-        for part in ("$files", "$partitions", "$history$x"):
+        for part in ("$files", "$partitions", "$history$x", ":iban", "@7"):
             read = Resource(table=table(name + part, ["a"]))
             expected = name not in bound
             assert asked(realm, "ana", "SelectFromColumns", read).allows() is expected
             assert not asked(realm, "eve", "SelectFromColumns", read).allows()
+    query = asked(realm, "ana", "SelectFromColumns", Resource(table=table("SELECT a FROM orders")))
+    assert query.allows() is (limit is None)

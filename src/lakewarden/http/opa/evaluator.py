@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -28,8 +29,12 @@ _OF_FILES: Final = frozenset({"table_properties", "procedures"})
 _STORING: Final = frozenset({"CreateMaterializedView", "RefreshMaterializedView"})
 """The operations that store rows of a view, which others read with no check of its tables."""
 
-_INNER: Final = "$"
-"""The separator in table names that refer to another table: its files, partitions, history."""
+_INNER: Final = re.compile(r"[$:@]")
+"""The signs in table names that refer to another table: its files, partitions and history, a
+snapshot of it, or (Elasticsearch) a search in it."""
+
+_QUERY: Final = re.compile(r"\s")
+"""A table name with blanks may be a query about other tables (Pinot)."""
 
 _LISTING: Final = "FilterColumns"
 _READING: Final = "SelectFromColumns"
@@ -321,9 +326,19 @@ class Evaluator:
             return not self._access.limits_anybody and self._allows_on(
                 act, resource, names, listed=listed
             )
-        if _INNER in names.get("table", "") and not self._allows_around(act, names):
+        table = names.get("table", "")
+        if _INNER.search(table) and not self._allows_around(act, names):
+            return False
+        if _QUERY.search(table) and not self._allows_query(act, names):
             return False
         return self._allows_on(act, resource, names, listed=listed)
+
+    def _allows_query(self, act: Act, names: Names) -> bool:
+        """Whether a name that may be a query is stored, or no table is closed or limited."""
+        entity = self._access.stored(self._access.places(act), names)
+        if entity is not None and self._access.is_stored(entity):
+            return True
+        return not (self._access.limits_anybody or self._access.denies_anything)
 
     def _allows_around(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed on the table that a name like `orders$partitions` refers to.
@@ -335,7 +350,7 @@ class Evaluator:
         entity = self._access.stored(places, names)
         if entity is None or self._access.is_stored(entity):
             return entity is not None
-        around = {**names, "table": names["table"].partition(_INNER)[0]}
+        around = {**names, "table": _INNER.split(names["table"])[0]}
         whole = self._access.stored(places, around)
         table = self._access.stored(self._access.places_with_rows, around) or whole
         if whole is None or table is None or self._access.is_limited(table):

@@ -25,6 +25,8 @@ from lakewarden.systems.gravitino.ingest.catalogs.records import (
     GrantedColumns,
     Grantee,
     Limited,
+    MemberOf,
+    Present,
     Record,
     Securable,
     Untranslated,
@@ -87,6 +89,44 @@ def test_a_limit_on_a_container_applies_to_tables_of_an_inventory() -> None:
     known = [Entity("table", "lk:main.shop.people"), Entity("table", "lk:main.hr.pay")]
     rows = rows_of("unity-catalog", [Limited(Securable("SCHEMA", SHOP), "abac", "w")], known)
     assert statements(rows, "deny") == {"table:lk:main.shop.people"}
+
+
+# People
+
+
+SERVICE: Final = "00000000-1111-2222-3333-444444444444"
+
+
+@pytest.mark.parametrize(
+    ("known", "users"),
+    [
+        ([Entity("user", "lk:ana@corp.test")], {"ana@corp.test", SERVICE}),
+        ([Entity("table", "lk:main.shop.other")], {"ana@corp.test", "ben@corp.test", SERVICE}),
+    ],
+)
+def test_users_whom_an_inventory_of_people_lacks(known: list[Entity], users: set[str]) -> None:
+    """A directory leaves out users who are not active; the catalog keeps their grants."""
+    orders = Securable("TABLE", (*SHOP, "orders"))
+    records: list[Record] = [Exists(orders, "w", Grantee("", "ben@corp.test"))]
+    for name in ("ana@corp.test", "ben@corp.test", SERVICE):
+        records.append(Granted(Grantee("", name), "SELECT", orders, "w"))
+    rows = rows_of("unity-catalog", records, known)
+    assert {row.cells[1] for row in rows if row.table == "principals"} == users
+    owners = {row.cells[3] for row in rows if row.table == "owners"}
+    assert owners == users & {"ben@corp.test"}
+    reason = "no inventory with people has this user"
+    is_noted = f"table main.shop.orders: SELECT to ben@corp.test: {reason}" in notes(rows)
+    assert is_noted is ("ben@corp.test" not in users)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_members_whom_a_list_of_users_lacks(is_listed: bool) -> None:
+    ana, eve = Grantee("USER", "ana"), Grantee("USER", "eve")
+    records: list[Record] = [MemberOf(who, Grantee("GROUP", "crew"), "w") for who in (ana, eve)]
+    listed: list[Record] = [Present(ana, "w")] if is_listed else []
+    rows = rows_of("people", [*listed, *records])
+    found = {row.cells[1] for row in rows if row.table == "principals" and row.cells[0] == "user"}
+    assert found == ({"ana"} if is_listed else {"ana", "eve"})
 
 
 # BigQuery

@@ -17,7 +17,7 @@ from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.service.warden import Warden
 from lakewarden.systems.gravitino.ingest.catalogs import people
-from lakewarden.systems.gravitino.ingest.catalogs.records import MemberOf, Present
+from lakewarden.systems.gravitino.ingest.catalogs.records import MemberOf, Present, Untranslated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,6 +175,26 @@ def test_people_are_a_part_of_a_realm_with_grants(unstarted: SparkSession, tmp_p
     assert warden.who("column.read", "column:lk:aws.shop.orders.id") == ("ana",)
     assert warden.who("column.read", "column:lk:aws.shop.orders.card") == ()
     assert warden.check("fay", "metalake.load", "metalake:lk").allow
+
+
+ANA = "dn: uid=ana,dc=corp\nobjectClass: person\nuid: ana\n"
+SEARCHES = """dn: cn=all,dc=corp
+objectClass: groupOfURLs
+cn: all
+memberURL: ldap:///dc=corp??sub?(objectClass=person)
+
+dn: cn=staff,dc=corp
+objectClass: groupOfMembers
+cn: staff
+member: uid=ana,dc=corp
+"""
+
+
+def test_groups_by_search_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "a.ldif").write_text(f"{SEARCHES}\n{ANA}", "utf-8")
+    found = list(people.records([File(tmp_path / "a.ldif", "a.ldif")]))
+    assert [one.subject for one in found if isinstance(one, Untranslated)] == ["cn=all,dc=corp"]
+    assert [one.of.name for one in found if isinstance(one, MemberOf)] == ["staff"]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ class ExportContent:
     _origins: dict[Principal, tuple[str, str]] = field(default_factory=dict)
     _present: set[Principal] = field(default_factory=set)
     _listed: set[str] = field(default_factory=set)
+    _people: set[Principal] = field(default_factory=set)
     _misnamed: list[tuple[Entity, Entity, str]] = field(default_factory=list)
     _known: set[Entity] = field(default_factory=set)
     _types: set[str] = field(default_factory=set)
@@ -95,9 +96,11 @@ class ExportContent:
         return f"{found.title}: {found.never}"
 
     def know(self, entities: Iterable[Entity]) -> None:
-        """Adds entities that exist but are not in the source."""
+        """Adds entities that exist but are not in the source; users among them are its people."""
         for entity in entities:
             self._add(entity)
+            if entity.type == USER:
+                self._people.add(Principal(USER, entity.name.partition(":")[2]))
 
     def _exists(self, record: Exists) -> None:
         entity = self.named(record.on)
@@ -183,15 +186,18 @@ class ExportContent:
     def principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
         """The principal, or why there is none.
 
-        A principal that is named but not listed exists, unless the source lists all of the kind.
+        A principal that is named but not listed exists, unless the source, or the people of
+        inventories, list all of the kind.
         """
         principal, why = self._principal(grantee)
         if principal is None or principal == members_of(self.metalake):
             return principal, why
         found, _ = self.mapping.principal_kind(grantee.kind, grantee.name)
-        is_listed = found.is_listed and principal.kind in {USER, *self._listed}
-        if is_listed and principal not in self._present:
+        is_listed = found.is_listed and principal.kind in self._listed
+        if (is_listed or found.is_always_listed) and principal not in self._present:
             return None, f"there is no such {principal.kind}"
+        if found.is_in_people and self._people and principal not in self._people:
+            return None, f"no inventory with people has this {principal.kind}"
         self.principals.add(principal)
         return principal, ""
 

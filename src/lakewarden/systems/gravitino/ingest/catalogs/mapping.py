@@ -10,8 +10,10 @@ the reason; so is every kind of object, and every feature without a counterpart.
     [kinds.WORD]    `type`, or `never`; `words`: further words for it. `rest` is for all others
     [principals.WORD]  `kind` (user, group, role) or `never`; `pattern`: names that are of that kind
                     if the source does not tell; `everybody`: those that all users are in;
-                    `listed`: principals missing from the export's list do not exist (for users
-                    also if there is no list); `qualified`: names are those in one container
+                    `listed`: principals missing from the export's list do not exist, with `always`
+                    also if there is no list; `in_people`: principals missing from the people of
+                    inventories, if these have any, do not exist; `qualified`: names are those in
+                    one container
     [privileges.WORD]  the meaning by type, or `never`; `needs`: privileges that the grantee must
                     also have there; `all`: everything that other privileges mean
     [[together]]    `privileges` that together on one entity mean more than each alone
@@ -69,8 +71,9 @@ class PrincipalKind:
     """A kind of principal of the source: user, group or role, or the reason why it is `never` here.
 
     `everybody` are the names of this kind that all users are in. With `is_listed`, a principal
-    missing from a list of the export does not exist. With `is_qualified`, the container is part of
-    the name.
+    missing from a list of the export does not exist; with `is_always_listed`, also without a list.
+    With `is_in_people`, one missing from the people of inventories does not exist. With
+    `is_qualified`, the container is part of the name.
     """
 
     kind: str
@@ -78,6 +81,8 @@ class PrincipalKind:
     pattern: re.Pattern[str] | None
     everybody: frozenset[str] = frozenset()
     is_listed: bool = False
+    is_always_listed: bool = False
+    is_in_people: bool = False
     is_qualified: bool = False
 
 
@@ -279,13 +284,21 @@ def _principal(section: Section) -> PrincipalKind:
     pattern, everybody = section.text("pattern", ""), frozenset(section.texts("everybody"))
     if everybody and not kind:
         raise BadInput("who is never here is not everybody", where=section.at("everybody"))
-    is_listed, is_qualified = section.flag("listed"), section.flag("qualified")
-    section.close()
     try:
-        compiled = re.compile(pattern) if pattern else None
-        return PrincipalKind(kind, never, compiled, everybody, is_listed, is_qualified)
+        made = PrincipalKind(
+            kind,
+            never,
+            re.compile(pattern) if pattern else None,
+            everybody,
+            is_listed=section.flag("listed"),
+            is_always_listed=section.flag("always"),
+            is_in_people=section.flag("in_people"),
+            is_qualified=section.flag("qualified"),
+        )
     except re.error as error:
         raise BadInput(str(error), where=section.at("pattern")) from None
+    section.close()
+    return made
 
 
 def _privilege(section: Section, model: Model) -> Privilege:

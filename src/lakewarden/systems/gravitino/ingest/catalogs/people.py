@@ -41,7 +41,17 @@ USER: Final = "USER"
 GROUP: Final = "GROUP"
 
 _PERSONS: Final = frozenset({"person", "inetorgperson", "organizationalperson", "posixaccount"})
-_GROUPS: Final = frozenset({"groupofnames", "groupofuniquenames", "group", "posixgroup"})
+_GROUPS: Final = frozenset(
+    {
+        "groupofnames",
+        "groupofuniquenames",
+        "groupofmembers",
+        "groupofentries",
+        "group",
+        "posixgroup",
+    }
+)
+_SEARCHES: Final = frozenset({"groupofurls", "dynamicgroup"})
 _NAMING: Final = frozenset({"cn", "uid", "samaccountname"})
 _DISABLED: Final = 0x2
 _LOCKED: Final = "000001010000Z"
@@ -115,6 +125,8 @@ def _resource(resource: Section, people: _People) -> Present:
 
 def _entry(entry: Entry, place: str, people: _People) -> Iterator[Record]:
     classes = {value.lower() for value in entry.get("objectclass", ())}
+    if classes & _SEARCHES or "memberurl" in entry:
+        yield Untranslated(entry["dn"][0], "search", place)
     if classes & _GROUPS:
         group = Grantee(GROUP, _first(entry, "cn", place))
         people.add(group, _name(entry["dn"][0]), place)

@@ -171,11 +171,11 @@ def measured(size: Size, kind: str) -> dict[str, Any]:
             plan_s, made = timed(lambda: push.plan(database, realm, target, 0.0))
         with push.CONNECT[kind](address) as database:
             apply_s, statements = timed(lambda: push.apply(database, made))
-        done = made.done()
+        done = made.target_after_push()
         with push.CONNECT[kind](address) as database:
             again_s, again = timed(lambda: push.plan(database, realm, done, 0.0))
             drift_s, drift = timed(lambda: push.drift(database, realm, done, 0.0))
-    roles = made.wanted.roles.values()
+    roles = made.desired.roles.values()
     return {
         "kind": kind,
         "users": size.users,
@@ -190,11 +190,11 @@ def measured(size: Size, kind: str) -> dict[str, Any]:
         "drift_seconds": drift_s,
         "differences": len(drift.differences),
         "statements": statements,
-        "roles": len(made.wanted.roles),
+        "roles": len(made.desired.roles),
         "grants": sum(len(role.grants) for role in roles),
         "memberships": sum(len(role.members) for role in roles),
-        "naive_grants": sum(map(len, made.wanted.holders().values())),
-        "state_bytes": len(json.dumps(as_data(made.wanted))),
+        "naive_grants": sum(map(len, made.desired.holders().values())),
+        "state_bytes": len(json.dumps(as_data(made.desired))),
     }
 
 
@@ -214,8 +214,8 @@ def measured_in_ranger(size: Size) -> dict[str, Any]:
         "tables": size.tables,
         "roles_of_the_realm": ROLES,
         "grants_of_a_role": size.grants,
-        "policies": len(made.wanted.policies),
-        "roles": len(made.wanted.roles),
+        "policies": len(made.desired.policies),
+        "roles": len(made.desired.roles),
         "plan_seconds": plan_s,
         "plan_and_apply_seconds": push_s,
         "changes": changes,

@@ -19,11 +19,11 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, known
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, desired_roles, stored_paths
+from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles, as_data, known_roles
 from lakewarden.pushdown.plan import named, replaced, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
-from lakewarden.pushdown.wanted import Scope, Wanted, stored_paths, wanted
 from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.realm import Realm
@@ -82,23 +82,23 @@ class TargetEstate:
     def target(self) -> PushTarget:
         return PushTarget("pg", "lake", self.kind, self.scope.metalake, self.scope.catalog)
 
-    def push(self, last: Roles | None = None) -> tuple[Wanted, int]:
+    def push(self, last: Roles | None = None) -> tuple[DesiredRoles, int]:
         """Plans and applies; returns the wanted state, and the number of steps."""
         with self.connected() as database:
             database.lock()
-            database.claim(known(as_data(last or Roles())))
+            database.claim(known_roles(as_data(last or Roles())))
             objects = database.objects()
-            wish = wanted(self.state, self.mapping, self.scope, objects, NOW)
+            wish = desired_roles(self.state, self.mapping, self.scope, objects, NOW)
             style = style_of("gravitino", self.kind, self.style)
             roles = wish if style is None else style(self.state, self.scope, wish, objects)
-            held, last = database.held(), last or Roles()
+            held, last = database.managed_roles(), last or Roles()
             fixed, others = roles.named, objects.roles
             whole = named(roles.roles, held, last, database.prefix, fixed, others, database.tag)
-            todo = list(steps(held, whole, replaced(database.stuck(held), whole)))
+            todo = list(steps(held, whole, replaced(database.irrevocable(held), whole)))
             statements = database.statements(todo)
-            database.claim(Known(frozenset(whole.roles)))
+            database.claim(KnownRoles(frozenset(whole.roles)))
             database.execute(statements)
-            assert (database.held() if statements else held) == whole
+            assert (database.managed_roles() if statements else held) == whole
         return wish, len(todo)
 
     def missing_rights(self) -> list[str]:
@@ -111,9 +111,9 @@ class TargetEstate:
         """The paths of the realm's stored entities in the catalog."""
         return stored_paths(self.state, self.mapping, self.scope)
 
-    def held(self) -> Roles:
+    def managed_roles(self) -> Roles:
         with self.connected() as database:
-            return database.held()
+            return database.managed_roles()
 
     def objects(self) -> dict[Path, Entity]:
         """The stored entities that exist in the database, by path."""
@@ -147,7 +147,7 @@ class TargetEstate:
 
         The roles are the user's current ones, or the earlier ones in `of`.
         """
-        held = self.held() if of is None else of
+        held = self.managed_roles() if of is None else of
         found = {**held.holders(), **held.readers()}
         own = self.name(user)
         return {(grant.path, grant.privilege) for grant, users in found.items() if own in users}
@@ -234,7 +234,7 @@ def grants(roles: Roles) -> set[Grant]:
     return {grant for role in roles.roles.values() for grant in role.grants}
 
 
-def is_left_out(wish: Wanted, privilege: str, user: Principal, entity: Entity) -> bool:
+def is_left_out(wish: DesiredRoles, privilege: str, user: Principal, entity: Entity) -> bool:
     """Whether the residue reports that the user is not granted the privilege."""
     at, who = f"{entity.type}:{entity.name}", f"{user.kind}:{user.name}"
     return any(

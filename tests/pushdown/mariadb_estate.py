@@ -18,7 +18,7 @@ from lakewarden.names.mysql_account import Account, account_of
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.mariadb_catalog import Catalog
-from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
+from lakewarden.pushdown.mariadb_names import RoleNames, grantee, quoted
 from lakewarden.pushdown.mariadb_statements import Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from tests.pushdown.estate import COLUMN_ORDER, ROWS, TargetEstate, scope_of, state_of
@@ -146,7 +146,7 @@ def empty_server() -> Statements:
     """The statements for the target `x`, for an empty server."""
     nothing = Catalog(Account("ops", "%"), {}, frozenset(), frozenset(), (), {})
     views = MaskingViews(_no_rows, nothing, Address("mariadb://h", "x"), ())
-    return Statements(nothing, Marks("x"), {}, views)
+    return Statements(nothing, RoleNames("x"), {}, views)
 
 
 def _no_rows(*_: object) -> list[dict[str, Any]]:

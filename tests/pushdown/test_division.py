@@ -9,9 +9,9 @@ import pytest
 
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
-from lakewarden.pushdown.division import divided
+from lakewarden.pushdown.desired_state import DesiredRoles
+from lakewarden.pushdown.division import divide_roles
 from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy
-from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.residue import Residues
 from tests.pushdown.estate import state_of
 
@@ -33,8 +33,8 @@ def realm_of(members: Mapping[Principal, Iterable[str]]) -> Facts:
 
 def divide(members: Mapping[Principal, Iterable[str]], *roles: Role) -> tuple[Role, ...]:
     users = {Principal(USER, name): name for name in USERS}
-    wish = Wanted(roles, Residues(), users=users)
-    return divided(state_of(realm_of(members), "mysql"), wish).roles
+    wish = DesiredRoles(roles, Residues(), users=users)
+    return divide_roles(state_of(realm_of(members), "mysql"), wish).roles
 
 
 def given(number: int) -> frozenset[Grant]:

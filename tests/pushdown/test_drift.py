@@ -34,7 +34,7 @@ Edit = tuple[str, sql.Composed]
 
 def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
     """Manual edits of every kind, of our objects (`ours`) and of others (`theirs`)."""
-    roles = sorted(made.held().roles.items())
+    roles = sorted(made.managed_roles().roles.items())
     users = [made.name(user) for user in made.users()]
     tables = sorted(path for path, one in made.objects().items() if one.type == "table")
     database = str(sa.make_url(made.address.url).database)
@@ -163,7 +163,7 @@ def check(server: str, seed: int, most: int, size: Size = SIZE) -> int:
     """The number of tried edits, each alone and then all edits of ours together."""
     with estate(server, limited(facts_of(seed, size), seed), store=STORE) as made:
         made.push()
-        pushed = made.held()
+        pushed = made.managed_roles()
         rng = random.Random(seed)
         whole = list(edits(made, rng))
         whole = [*rng.sample(whole[:-2], min(most, len(whole)) - 2), *whole[-2:]]
@@ -230,7 +230,7 @@ def _is_named(
     made: Estate, before: Roles, whose: str, edit: sql.Composed, connection: psycopg.Connection[Any]
 ) -> None:
     text = edit.as_string(connection)
-    found = list(differences(before, made.held()))
+    found = list(differences(before, made.managed_roles()))
     if whose == "ours":
         assert found, text
         assert {one.kind for one in found} <= {MISSING, ADDED}
@@ -248,13 +248,15 @@ def _foreign(made: Estate) -> list[Any]:
     users = frozenset(made.name(user) for user in made.users())
     with connected(made.address) as database:
         return list(
-            foreign(database.holdings(), users, database.held().holders(), MAPPING.engine.acts)
+            foreign(
+                database.holdings(), users, database.managed_roles().holders(), MAPPING.engine.acts
+            )
         )
 
 
 def _is_repaired(made: Estate, pushed: Roles) -> None:
     made.push(pushed)
-    assert made.held() == pushed
+    assert made.managed_roles() == pushed
 
 
 def test_hand_edits_are_named_and_repaired(postgres_url: str) -> None:
@@ -280,17 +282,17 @@ def check_deaths(server: str, seed: int, tries: int, size: Size = SIZE) -> None:
     with estate(server, facts, store=STORE) as made:
         made.push()
         other = made.with_facts(altered(facts, seed))
-        before = made.held()
+        before = made.managed_roles()
         with connected(made.address) as database:
             plan = push.plan(database, other.state, made.target, NOW)
         assert plan.statements
         rng = random.Random(seed)
         for _ in range(tries):
             dies_after(made, plan, rng.randrange(len(plan.statements)))
-            assert made.held() == before
+            assert made.managed_roles() == before
         with connected(made.address) as database:
             push.apply(database, plan)
-        assert made.held() == plan.wanted
+        assert made.managed_roles() == plan.desired
 
 
 def test_a_push_that_dies_changes_nothing(postgres_url: str) -> None:
@@ -307,7 +309,7 @@ def test_of_two_pushers_one_is_refused(postgres_url: str) -> None:
     with estate(postgres_url, facts_of(2)) as made, connected(made.address) as first:
         with connected(made.address) as looking:
             looking.require_free()
-            looking.look()
+            looking.begin_snapshot()
             first.lock()  # a read-only session holds no lock
         for act in ("lock", "require_free"):
             with connected(made.address) as second, pytest.raises(Busy, match="another push"):

@@ -12,8 +12,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
 from lakewarden.pushdown.grants import Grant, RowPolicy
-from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.service.ranger.document import documents
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.state import RealmState
@@ -57,16 +57,16 @@ def realm_of(kind: str, *statements: Statement) -> RealmState:
     return state_of(facts, kind)
 
 
-def told(*statements: Statement) -> Wanted:
+def told(*statements: Statement) -> DesiredRoles:
     realm = realm_of("postgresql", *statements)
-    return wanted(realm, MAPPING, Scope("m", "c"), THERE, NOW)
+    return desired_roles(realm, MAPPING, Scope("m", "c"), THERE, NOW)
 
 
 def within(statement: Statement, window: tuple[float | None, float | None]) -> Statement:
     return replace(statement, valid_from=window[0], valid_until=window[1])
 
 
-def is_read(of: Wanted) -> bool:
+def is_read(of: DesiredRoles) -> bool:
     return any(Grant(PATH, "SELECT") in role.grants for role in of.roles)
 
 

@@ -9,7 +9,7 @@ import sqlglot
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.mariadb_names import Marks, database_of
+from lakewarden.pushdown.mariadb_names import RoleNames, database_of
 from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.postgresql_statements import Statements, TargetState
 from tests.pushdown.mariadb_estate import empty_server
@@ -107,7 +107,7 @@ def test_mariadb_is_told_of_exactly_the_name() -> None:
         statements = empty_server().of(steps(user, (name, name, name)))
         database, *said = (identifiers(one.text, "mysql") for one in statements)
         assert (database_of(database[0]), database[1:]) == (name, [ROLE])
-        own = Marks("x").personal(user)
+        own = RoleNames("x").personal(user)
         assert said == [
             [name, name, name, ROLE],  # the table and its column
             [own],

@@ -20,12 +20,12 @@ from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.names.mysql_account import account_of
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import DesiredRoles
 from lakewarden.pushdown.drift import ADDED, MISSING, differences
 from lakewarden.pushdown.grants import Roles
 from lakewarden.pushdown.mariadb import Database, connected
-from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
+from lakewarden.pushdown.mariadb_names import RoleNames, grantee, quoted
 from lakewarden.pushdown.plan import steps
-from lakewarden.pushdown.wanted import Wanted
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size
 from tests.pushdown.estate import SIZE, SMALL, STORE, altered, facts_of, is_left_out
@@ -48,7 +48,7 @@ CUT = (5, 8, 9, 12, 15, 23, 27, 30, 33, 41, 42, 52, 53, 57, 67)
 
 
 def compare(
-    made: MariadbEstate, wish: Wanted, users: Sequence[Principal] | None = None
+    made: MariadbEstate, wish: DesiredRoles, users: Sequence[Principal] | None = None
 ) -> Counter[str]:
     """The server's real behaviour for every user on every object agrees with the kernel."""
     counts: Counter[str] = Counter()
@@ -174,9 +174,11 @@ def test_hostile_names_are_exact_or_left_out(mariadb_url: str) -> None:
         assert whys == {(long, f"schema:lk:c.{'_' * 33}")}
 
 
-def compare_local(made: MariadbEstate, wish: Wanted) -> Counter[str]:
+def compare_local(made: MariadbEstate, wish: DesiredRoles) -> Counter[str]:
     """Like `compare`, for users of this host; the others have their roles."""
-    assert "ana@10.0.0.1" in {name for one in made.held().roles.values() for name in one.members}
+    assert "ana@10.0.0.1" in {
+        name for one in made.managed_roles().roles.values() for name in one.members
+    }
     local = [one for one in made.users() if account_of(made.name(one)).host == "%"]
     return compare(made, wish, local)
 
@@ -233,7 +235,7 @@ def check_cuts(server: str, seed: int, most: int, *, is_back: bool = False) -> i
             target = made.target
             with connected(made.address) as database:
                 agreed = push.plan(database, other.state, target, NOW)
-            begun = agreed.begun()
+            begun = agreed.target_during_push()
             assert begun is not None
             try:
                 with cut(made, admin, after) as database:
@@ -244,9 +246,9 @@ def check_cuts(server: str, seed: int, most: int, *, is_back: bool = False) -> i
             _has_no_more(made, other)
             with connected(made.address) as database:
                 rest = push.plan(database, other.state, begun, NOW)
-                assert rest.continues(agreed.digest)
+                assert rest.resumes(agreed.digest)
                 push.apply(database, rest)
-                assert database.held() == agreed.wanted
+                assert database.managed_roles() == agreed.desired
             made.push()
             done += 1
         return done
@@ -301,7 +303,7 @@ def test_a_push_that_is_over_keeps_no_other_one_out(made: MariadbEstate) -> None
 def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
     with connected(made.address) as one, connected(made.address) as two:
         two.require_free()
-        two.look()
+        two.begin_snapshot()
         one.lock()  # a read-only session holds no lock
         for act in (two.lock, two.require_free):
             with pytest.raises(Busy, match=f"another push .* in the connection {one.process} "):
@@ -313,9 +315,9 @@ def test_two_pushes_do_not_meet(made: MariadbEstate) -> None:
 def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
     """Possible changes of our objects by others, in one statement or in several."""
     table = next(path for path, one in made.objects().items() if one.type == "table")
-    for name, role in sorted(made.held().roles.items()):
+    for name, role in sorted(made.managed_roles().roles.items()):
         user = min(role.members)
-        own = quoted(Marks("pg").personal(user))
+        own = quoted(RoleNames("pg").personal(user))
         account = grantee(account_of(user))
         yield f"REVOKE {quoted(name)} FROM {own}"
         yield f"REVOKE {own} FROM {account}"
@@ -340,7 +342,7 @@ def edits(made: MariadbEstate) -> Iterator[str | tuple[str, ...]]:
 
 @pytest.mark.nightly  # by day in test_mariadb_views.py
 def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     schema = next(path for path, one in made.objects().items() if one.type == "table")[0]
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER stranger")
@@ -350,31 +352,33 @@ def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
         for edit in edits(made):
             for statement in (edit,) if isinstance(edit, str) else edit:
                 execute(admin, statement)
-            found = list(differences(before, made.held()))
+            found = list(differences(before, made.managed_roles()))
             assert found, edit
             assert {one.kind for one in found} <= {MISSING, ADDED}
             assert made.push(before)[1] > 0, edit
-            assert made.held() == before, edit
+            assert made.managed_roles() == before, edit
 
 
 def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     user = min(name for role in before.roles.values() for name in role.members)
     account = grantee(account_of(user))
     foreign = "lw_pg_0123456789abcdef"
     with administrator(made.address.url) as admin:
         execute(admin, f"CREATE ROLE {foreign} WITH ADMIN root@localhost")
-        assert made.held() == before
+        assert made.managed_roles() == before
         execute(admin, "CREATE ROLE theirs")
         execute(admin, f"GRANT theirs TO {account}")
         execute(admin, f"SET DEFAULT ROLE theirs FOR {account}")
         wish, _ = made.push()
         assert "another default role" in str({one.why for one in wish.residues})
-        assert user not in {name for role in made.held().roles.values() for name in role.members}
+        assert user not in {
+            name for role in made.managed_roles().roles.values() for name in role.members
+        }
         compare(made, wish)
         with connected(made.address) as database:
-            database.execute(database.statements(steps(database.held(), Roles())))
-            assert not database.held().roles
+            database.execute(database.statements(steps(database.managed_roles(), Roles())))
+            assert not database.managed_roles().roles
         rows = execute(admin, "SELECT User, default_role FROM mysql.user")
     assert (foreign, "") in rows
     assert [default for _, default in rows if default] == ["theirs"]
@@ -391,16 +395,16 @@ def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
         while missing := own.missing_rights():
             execute(admin, missing[0].partition(": ")[2])
         with connected(made.address) as database:
-            database.execute(database.statements(steps(database.held(), Roles())))
+            database.execute(database.statements(steps(database.managed_roles(), Roles())))
         execute(admin, "SET GLOBAL read_only = 1")
         try:
             with pytest.raises(Unavailable, match="read-only"):
                 own.push()
         finally:
             execute(admin, "SET GLOBAL read_only = 0")
-        assert not own.held().roles
+        assert not own.managed_roles().roles
         wish, _ = own.push()
-        assert own.held().roles
+        assert own.managed_roles().roles
         compare(own, wish)
 
 

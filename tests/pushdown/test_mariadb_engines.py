@@ -13,9 +13,9 @@ from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown import push
+from lakewarden.pushdown.desired_state import DesiredRoles, desired_roles
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.mariadb_engines import merged, reached
-from lakewarden.pushdown.wanted import Wanted, wanted
+from lakewarden.pushdown.mariadb_engines import merged, underlying_tables
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.mariadb_estate import MariadbEstate, administrator, estate, execute
 
@@ -78,12 +78,12 @@ def may(made: MariadbEstate, user: Principal, statement: str) -> bool:
     return True
 
 
-def pushed(made: MariadbEstate, *statements: Statement, but: Entity | None = None) -> Wanted:
+def pushed(made: MariadbEstate, *statements: Statement, but: Entity | None = None) -> DesiredRoles:
     wish, _ = made.with_facts(facts(*statements, but=but)).push()
     return wish
 
 
-def whys(wish: Wanted, act: str) -> set[str]:
+def whys(wish: DesiredRoles, act: str) -> set[str]:
     at = (f"table:{ALL.name}", f"user:{ANA.name}", act)
     return {one.why for one in wish.residues if (one.entity, one.principal, one.access) == at}
 
@@ -153,7 +153,7 @@ def test_drift_names_whom_others_let_read_a_table_by_one_that_lists_it(
 
 def test_an_engine_that_is_not_known_is_for_nobody() -> None:
     engines = [(("s", "own"), "InnoDB"), (("s", "far"), "FEDERATED"), (("s", "broken"), None)]
-    found = reached(lambda _: [], engines)
+    found = underlying_tables(lambda _: [], engines)
     assert {path[1] for path in found.unknown} == {"far", "broken"}
     assert not found.below
 
@@ -166,7 +166,9 @@ def test_columns_of_such_a_table_are_for_nobody_either(made: MariadbEstate) -> N
     far: dict[Path, str] = {("s", "pa`rt"): "far away"}
     nothing: dict[Path, str] = {}
     for refused, count in ((nothing, 1), (far, 0)):
-        wish = wanted(state, made.mapping, made.scope, replace(objects, refused=refused), NOW)
+        wish = desired_roles(
+            state, made.mapping, made.scope, replace(objects, refused=refused), NOW
+        )
         grants = {grant for role in wish.roles for grant in role.grants if len(grant.path) == 3}
         assert len(grants) == count
 

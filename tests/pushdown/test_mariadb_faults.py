@@ -19,12 +19,12 @@ from pymysql.cursors import DictCursor
 from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import desired_roles
 from lakewarden.pushdown.grants import MaskingView, Roles
 from lakewarden.pushdown.mariadb import Database, connected
 from lakewarden.pushdown.mariadb_names import quoted
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.push import PushPlan
-from lakewarden.pushdown.wanted import wanted
 from lakewarden.testing.world_draft import NOW
 from tests import servers
 from tests.pushdown.estate import SMALL, altered, facts_of, state_of
@@ -99,16 +99,16 @@ def access(roles: Roles) -> Held:
 
 def goes_on(made: MariadbEstate, agreed: PushPlan) -> None:
     """Nobody has more than before or after, and the rest of the plan succeeds."""
-    begun = agreed.begun()
+    begun = agreed.target_during_push()
     assert begun is not None
-    sides = access(agreed.held), access(agreed.wanted)
+    sides = access(agreed.held), access(agreed.desired)
     with made.connected() as database:
-        for one, names in access(database.held()).items():
+        for one, names in access(database.managed_roles()).items():
             assert names <= frozenset().union(*(side.get(one, frozenset()) for side in sides)), one
         rest = push.plan(database, made.state, begun, NOW)
-        assert rest.continues(agreed.digest)
+        assert rest.resumes(agreed.digest)
         push.apply(database, rest)
-        assert database.held() == agreed.wanted
+        assert database.managed_roles() == agreed.desired
 
 
 def stops(
@@ -286,7 +286,7 @@ def test_a_second_pusher_is_refused_in_the_middle(made: MariadbEstate) -> None:
     with hooked(made, at(half(agreed), beside)) as database:
         database.lock()
         push.apply(database, agreed)
-        assert database.held() == agreed.wanted
+        assert database.managed_roles() == agreed.desired
     assert ["another push" in one for one in refused] == [True]
 
 
@@ -298,7 +298,7 @@ def test_a_clock_that_is_set_back(made: MariadbEstate) -> None:
     )
     state = state_of(later, made.kind)
     with made.connected() as database, pytest.raises(StaleSnapshot):
-        wanted(state, made.mapping, made.scope, database.objects(), NOW - 20)
+        desired_roles(state, made.mapping, made.scope, database.objects(), NOW - 20)
 
 
 # --- full disk ---

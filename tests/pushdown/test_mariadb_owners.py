@@ -114,7 +114,7 @@ def own(made: MariadbEstate) -> Iterator[Connection]:
 
 
 def drift(made: MariadbEstate) -> Drift:
-    target = replace(made.target, pushed=as_data(made.held()))
+    target = replace(made.target, pushed=as_data(made.managed_roles()))
     with connected(made.address) as database:
         return push.drift(database, made.state, target, NOW)
 
@@ -245,7 +245,7 @@ def test_the_account_that_pushes_is_told_nothing(made: MariadbEstate, own: Conne
         execute(own, missing[0].partition(": ")[2])
     wish, _ = pusher.push()
     assert "it is the target's own account" in str({one.why for one in wish.residues})
-    assert not pusher.held().roles
+    assert not pusher.managed_roles().roles
 
 
 def through(made: MariadbEstate) -> set[tuple[str, str, str]]:
@@ -273,17 +273,17 @@ def proxy(own: Connection, as_whom: str) -> Iterator[None]:
 def test_an_account_that_others_may_act_as_is_left_out(
     made: MariadbEstate, own: Connection, as_whom: str, named: str
 ) -> None:
-    assert made.held().roles
+    assert made.managed_roles().roles
     with proxy(own, as_whom):
         found = [one for one in drift(made).foreign if one.grant.privilege == f"PROXY OF {named}"]
         assert [(one.grantee, one.denied) for one in found] == [("ana", ("ana",))]
         wish, _ = made.push()
-        assert not made.held().roles
+        assert not made.managed_roles().roles
         assert {one.principal: one.why for one in wish.residues}["user:bo"].startswith(
             "the account was granted to others"
         )
     made.push()
-    assert made.held().roles
+    assert made.managed_roles().roles
 
 
 def test_masking_views_of_ours_are_not_named(mariadb_url: str) -> None:

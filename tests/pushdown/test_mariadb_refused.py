@@ -15,7 +15,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.pushdown import push
 from lakewarden.pushdown.mariadb import connected
-from lakewarden.pushdown.mariadb_names import Marks, quoted
+from lakewarden.pushdown.mariadb_names import RoleNames, quoted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.mariadb_estate import (
     Connection,
@@ -80,9 +80,9 @@ def may_read(made: MariadbEstate, user: str, table: str) -> bool:
 def test_what_others_granted_beyond_the_account_goes_with_the_role(
     made: MariadbEstate, admin: Connection
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     ((name, _),) = before.roles.items()
-    personal = quoted(Marks("pg").personal("bo"))
+    personal = quoted(RoleNames("pg").personal("bo"))
     execute(admin, "CREATE ROLE readers")
     for edit in (
         f"GRANT FILE, SELECT ON *.* TO {quoted(name)}",
@@ -91,9 +91,9 @@ def test_what_others_granted_beyond_the_account_goes_with_the_role(
         f"GRANT FILE ON *.* TO {personal}",
     ):
         execute(admin, edit)
-        assert made.held() != before, edit
+        assert made.managed_roles() != before, edit
         assert made.push(before)[1] > 0, edit
-        assert made.held() == before, edit
+        assert made.managed_roles() == before, edit
         assert (may_read(made, "bo", "orders"), may_read(made, "ana", "orders")) == (True, False)
 
 

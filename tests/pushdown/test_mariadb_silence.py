@@ -38,7 +38,7 @@ def test_a_port_that_does_not_answer() -> None:
 
 def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: int) -> None:
     with pytest.raises(Unavailable, match="timed out"):
-        _asked_frozen(address, process, lambda database: database.held())
+        _asked_frozen(address, process, lambda database: database.managed_roles())
     with (
         frozen(process),
         pytest.raises(Unavailable, match="timed out"),
@@ -46,7 +46,7 @@ def test_a_server_that_is_frozen_while_it_is_asked(address: Address, process: in
     ):
         pass
     with connected(address) as database:
-        assert not database.held().roles
+        assert not database.managed_roles().roles
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import ADDED, MISSING, Difference, differences
 from lakewarden.pushdown.grants import MASKED_READ, Path, as_data
 from lakewarden.pushdown.mariadb import connected
-from lakewarden.pushdown.mariadb_names import place, quoted
+from lakewarden.pushdown.mariadb_names import object_sql, quoted
 from lakewarden.pushdown.masking_views import NAME_DIGITS
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import COLUMN_ORDER, STORE, altered, facts_of
@@ -57,7 +57,7 @@ def check_rows(server: str, seed: int) -> Counter[str]:
     with estate(server, limited(facts_of(seed), seed), store=STORE) as made:
         made.push()
         assert made.push()[1] == 0
-        held, views = made.held(), made.views()
+        held, views = made.managed_roles(), made.views()
         for user in made.users():
             counts += _compare_rows(made, user, made.held_privileges(user, held), views)
     return counts
@@ -224,7 +224,7 @@ def warned(connection: Connection, statement: str) -> str:
 
 
 def test_a_changed_mask_keeps_the_name_of_the_view(made: MariadbEstate) -> None:
-    before, name = made.held(), view_of(made, BO)
+    before, name = made.managed_roles(), view_of(made, BO)
     made.with_facts(small(mask="redact")).push(before)
     assert view_of(made, BO) == name
     assert ("us", "****") in seen(made, BO)
@@ -297,22 +297,24 @@ def _text(own: str) -> str:
 
 def role_of(made: MariadbEstate, user: Principal) -> str:
     (name,) = (
-        name for name, role in made.held().roles.items() if role.views and user.name in role.members
+        name
+        for name, role in made.managed_roles().roles.items()
+        if role.views and user.name in role.members
     )
     return name
 
 
 def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER stranger")
         execute(admin, "CREATE ROLE readers")
         for kinds, edit in edits(made):
             execute(admin, edit)
-            found = list(differences(before, made.held()))
+            found = list(differences(before, made.managed_roles()))
             assert {one.kind for one in found} >= kinds, edit
             made.push(before)
-            assert made.held() == before, edit
+            assert made.managed_roles() == before, edit
             assert seen(made, ANA) == [("eu", "****3000")]
         _reset(made)
         assert (VIEWS,) in execute(admin, "SHOW DATABASES")  # a view without its note is theirs
@@ -322,7 +324,7 @@ def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
 def _reset(made: MariadbEstate) -> None:
     with connected(made.address) as database:
         push.apply(database, push.reset_plan(database, made.target))
-        assert not database.held().roles
+        assert not database.managed_roles().roles
 
 
 def test_what_others_put_beside_views_stays(made: MariadbEstate) -> None:
@@ -341,7 +343,7 @@ def test_what_others_put_beside_views_stays(made: MariadbEstate) -> None:
 def test_grants_of_others_are_reported(made: MariadbEstate) -> None:
     with administrator(made.address.url) as admin:
         execute(admin, "GRANT SELECT ON sales.orders TO ana")
-        execute(admin, f"GRANT SELECT ON {place((VIEWS,))} TO ana")
+        execute(admin, f"GRANT SELECT ON {object_sql((VIEWS,))} TO ana")
     with connected(made.address) as database:
         found = push.drift(database, made.state, made.target, NOW).foreign
     denied = {one.grant.path: one.denied for one in found if one.grant.privilege == "SELECT"}
@@ -349,10 +351,10 @@ def test_grants_of_others_are_reported(made: MariadbEstate) -> None:
 
 
 def test_a_table_that_changes_below_a_view_opens_nothing(made: MariadbEstate) -> None:
-    before, own = made.held(), view_of(made, ANA)
+    before, own = made.managed_roles(), view_of(made, ANA)
     with administrator(made.address.url) as admin, made.as_user(ANA) as connection:
         execute(admin, "ALTER TABLE sales.orders ADD COLUMN secret int")
-        assert made.held() == before
+        assert made.managed_roles() == before
         with pytest.raises(pymysql.MySQLError, match="secret"):
             execute(connection, f"SELECT secret FROM {own}")
         execute(admin, "ALTER TABLE sales.orders DROP COLUMN mail")
@@ -364,7 +366,7 @@ def test_a_table_that_changes_below_a_view_opens_nothing(made: MariadbEstate) ->
         execute(admin, "DROP TABLE sales.orders")
         with pytest.raises(pymysql.MySQLError, match="invalid"):
             execute(connection, f"SELECT * FROM {own}")
-        wish, _ = made.push(made.held())
+        wish, _ = made.push(made.managed_roles())
         assert "the database has no object of that name" in {one.why for one in wish.residues}
         assert (VIEWS,) not in execute(admin, "SHOW DATABASES")
 
@@ -387,7 +389,7 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
     """It needs a right on the database of views, and the earlier account may be dropped."""
     at = sa.make_url(made.address.url).set(username="pusher", password="secret")
     own = replace(made, address=Address(at.render_as_string(hide_password=False), "pg"))
-    before = made.held()
+    before = made.managed_roles()
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER pusher IDENTIFIED WITH mysql_native_password AS"
                 " '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7'")  # fmt: skip
@@ -402,7 +404,7 @@ def test_another_account_makes_views_of_its_own(made: MariadbEstate) -> None:
         for (name,) in execute(admin, "SELECT User FROM mysql.user WHERE User LIKE 'lw_pg-%'"):
             execute(admin, f"GRANT {quoted(name)} TO pusher WITH ADMIN OPTION")
         own.push(before)
-        assert own.held().readers() == before.readers()
+        assert own.managed_roles().readers() == before.readers()
         assert seen(made, ANA) == [("eu", "****3000")]
         definers = execute(admin, "SELECT DISTINCT DEFINER FROM information_schema.VIEWS"
                            f" WHERE TABLE_SCHEMA = '{VIEWS}'")  # fmt: skip
@@ -465,13 +467,13 @@ def check_cuts(before: MariadbEstate, after: MariadbEstate, steps: Sequence[int]
     with administrator(before.address.url) as admin:
         before.push()
         was = ways(before, users)
-        after.push(before.held())
+        after.push(before.managed_roles())
         will_be = ways(before, users)
         for number in steps:
-            before.push(before.held())
+            before.push(before.managed_roles())
             with connected(before.address) as database:
                 agreed = push.plan(database, after.state, before.target, NOW)
-            begun = agreed.begun()
+            begun = agreed.target_during_push()
             assert begun is not None
             begun = replace(begun, pushed=as_data(agreed.held))
             try:
@@ -485,9 +487,9 @@ def check_cuts(before: MariadbEstate, after: MariadbEstate, steps: Sequence[int]
                 found = push.drift(database, after.state, begun, NOW).differences
                 assert not [one for one in found if one.kind == ADDED and _is_of_views(one)], number
                 rest = push.plan(database, after.state, begun, NOW)
-                assert rest.continues(agreed.digest)
+                assert rest.resumes(agreed.digest)
                 push.apply(database, rest)
-                assert database.held() == agreed.wanted
+                assert database.managed_roles() == agreed.desired
             assert ways(before, users) == will_be
     return done
 

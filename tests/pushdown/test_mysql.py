@@ -17,7 +17,7 @@ from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.drift import ADDED, MISSING, differences
 from lakewarden.pushdown.grants import Roles
 from lakewarden.pushdown.mariadb import connected
-from lakewarden.pushdown.mariadb_names import Marks, grantee, quoted
+from lakewarden.pushdown.mariadb_names import RoleNames, grantee, quoted
 from lakewarden.pushdown.plan import steps
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import SMALL, STORE, altered, facts_of
@@ -107,7 +107,7 @@ def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -
         while not is_over and number <= most:
             with connected(made.address) as database:
                 agreed = push.plan(database, other.state, made.target, NOW)
-            begun = agreed.begun()
+            begun = agreed.target_during_push()
             assert begun is not None
             try:
                 with cut(made, admin, number * step) as database:
@@ -118,9 +118,9 @@ def check_cuts(server: str, seed: int, step: int, *, most: int, is_back: bool) -
             _has_no_more(made, other)
             with connected(made.address) as database:
                 rest = push.plan(database, other.state, begun, NOW)
-                assert rest.continues(agreed.digest)
+                assert rest.resumes(agreed.digest)
                 push.apply(database, rest)
-                assert database.held() == agreed.wanted
+                assert database.managed_roles() == agreed.desired
             made.push()
             number += 1
 
@@ -136,9 +136,9 @@ def made(mysql_url: str) -> Iterator[MariadbEstate]:
 def edits(made: MariadbEstate) -> Iterator[str]:
     """Possible changes of our objects by others."""
     table = next(path for path, one in made.objects().items() if one.type == "table")
-    for name, role in sorted(made.held().roles.items()):
+    for name, role in sorted(made.managed_roles().roles.items()):
         user = min(role.members)
-        own = quoted(Marks("pg").personal(user))
+        own = quoted(RoleNames("pg").personal(user))
         account = grantee(account_of(user))
         yield f"REVOKE {quoted(name)} FROM {own}"
         yield f"REVOKE {own} FROM {account}"
@@ -160,22 +160,22 @@ def edits(made: MariadbEstate) -> Iterator[str]:
 
 @pytest.mark.nightly
 def test_what_others_change_is_named_and_repaired(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER stranger")
         execute(admin, "CREATE ROLE readers")
         for edit in edits(made):
             execute(admin, edit)
-            found = list(differences(before, made.held()))
+            found = list(differences(before, made.managed_roles()))
             assert found, edit
             assert {one.kind for one in found} <= {MISSING, ADDED}
             assert made.push(before)[1] > 0, edit
-            assert made.held() == before, edit
+            assert made.managed_roles() == before, edit
 
 
 @pytest.mark.nightly  # by day in a MariaDB
 def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     user, other = sorted({name for role in before.roles.values() for name in role.members})[:2]
     account = grantee(account_of(user))
     with administrator(made.address.url) as admin:
@@ -187,25 +187,25 @@ def test_roles_and_default_roles_of_others_stay(made: MariadbEstate) -> None:
         whys = {one.principal: one.why for one in wish.residues if one.principal}
         assert "another default role" in str([*whys.values()])
         assert "was granted to others" in str([*whys.values()])
-        held = {name for role in made.held().roles.values() for name in role.members}
+        held = {name for role in made.managed_roles().roles.values() for name in role.members}
         assert not {user, other} & held
         compare(made, wish, [one for one in made.users() if made.name(one) not in (user, other)])
         with connected(made.address) as database:
-            database.execute(database.statements(steps(database.held(), Roles())))
-            assert not database.held().roles
+            database.execute(database.statements(steps(database.managed_roles(), Roles())))
+            assert not database.managed_roles().roles
         ((left,),) = execute(admin, "SELECT DEFAULT_ROLE_USER FROM mysql.default_roles")
         assert left == "theirs"
 
 
 def test_a_role_of_our_name_that_somebody_made_is_theirs(made: MariadbEstate) -> None:
-    before = made.held()
+    before = made.managed_roles()
     foreign = "lw_pg_0123456789abcdef"
     with administrator(made.address.url) as admin:
         execute(admin, "CREATE USER stranger")
         execute(admin, f"CREATE ROLE {foreign}")
         execute(admin, f"GRANT SELECT ON *.* TO {foreign}")
         execute(admin, f"GRANT {foreign} TO stranger")
-        assert made.held() == before
+        assert made.managed_roles() == before
         assert made.push(before)[1] == 0
 
 
@@ -221,7 +221,7 @@ def test_no_role_has_the_name_of_an_account(mysql_url: str) -> None:
     with estate(mysql_url, own) as plain:
         made = replace(plain, style="gravitino")
         made.push()
-        (name,) = made.held().roles
+        (name,) = made.managed_roles().roles
         assert name.startswith("lw_pg_")
         with made.as_user(BO) as session:
             assert execute(session, "SELECT region FROM s.secret")
@@ -255,9 +255,9 @@ def test_an_account_is_told_what_it_lacks(made: MariadbEstate) -> None:
         while missing := own.missing_rights():
             execute(admin, missing[0].partition(": ")[2])
         with connected(made.address) as database:
-            database.execute(database.statements(steps(database.held(), Roles())))
+            database.execute(database.statements(steps(database.managed_roles(), Roles())))
         wish, _ = own.push()
-        assert own.held().roles
+        assert own.managed_roles().roles
         compare(own, wish)
 
 

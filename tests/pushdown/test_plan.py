@@ -101,17 +101,17 @@ def readers(of: Roles) -> dict[MaskingView, frozenset[str]]:
 @given(WANTED, WANTED)
 def test_nobody_has_more_on_the_way(first: list[Role], second: list[Role]) -> None:
     held = named(first, Roles(), Roles(), "lw_")
-    wanted = named(second, held, Roles(), "lw_")
-    before, after = held.holders(), wanted.holders()
-    seen_before, seen_after = readers(held), readers(wanted)
-    whole = list(steps(held, wanted))
+    desired = named(second, held, Roles(), "lw_")
+    before, after = held.holders(), desired.holders()
+    seen_before, seen_after = readers(held), readers(desired)
+    whole = list(steps(held, desired))
     for count in range(len(whole) + 1):
         now = simulated(held, whole[:count])
         for grant, users in now.holders().items():
             assert users <= before.get(grant, frozenset()) | after.get(grant, frozenset())
         for view, users in readers(now).items():
             assert users <= seen_before.get(view, frozenset()) | seen_after.get(view, frozenset())
-    assert simulated(held, whole) == wanted
+    assert simulated(held, whole) == desired
 
 
 @given(WANTED)
@@ -135,8 +135,8 @@ def test_a_role_keeps_its_name_while_its_members_or_its_grants_stay() -> None:
 def test_access_is_told_for_those_it_concerns_together() -> None:
     read = Grant(("s", "t"), "SELECT")
     held = Roles({"lw_a": Role(frozenset({"ana", "bo"}), frozenset({read}))})
-    wanted = Roles({"lw_b": Role(frozenset({"bo", "cy"}), frozenset({read}))})
-    told = [(one.gained, one.users, one.objects) for one in access_changes(held, wanted)]
+    desired = Roles({"lw_b": Role(frozenset({"bo", "cy"}), frozenset({read}))})
+    told = [(one.gained, one.users, one.objects) for one in access_changes(held, desired)]
     assert told == [(True, ("cy",), 1), (False, ("ana",), 1)]
 
 
@@ -144,12 +144,12 @@ def test_a_role_with_a_member_who_cannot_be_taken_out_is_made_anew() -> None:
     read = frozenset({Grant(("s", "t"), "SELECT")})
     bo = Role(frozenset({"bo"}))
     held = Roles({"lw_a": Role(frozenset({"ana", "cy"}), read), "lw_b": bo})
-    wanted = Roles({"lw_a": Role(frozenset({"ana"}), read)})
-    assert not replaced(wanted, wanted).roles
-    stuck = Roles({"lw_a": Role(frozenset({"cy"})), "lw_b": bo})
-    anew = replaced(stuck, wanted)
-    assert anew == stuck
-    assert [(step.act, step.role) for step in steps(held, wanted, anew)] == [
+    desired = Roles({"lw_a": Role(frozenset({"ana"}), read)})
+    assert not replaced(desired, desired).roles
+    irrevocable = Roles({"lw_a": Role(frozenset({"cy"})), "lw_b": bo})
+    recreated = replaced(irrevocable, desired)
+    assert recreated == irrevocable
+    assert [(step.act, step.role) for step in steps(held, desired, recreated)] == [
         (Act.REVOKE_MEMBER, "lw_a"),
         (Act.REVOKE, "lw_a"),
         (Act.DROP_ROLE, "lw_a"),

@@ -15,9 +15,9 @@ from lakewarden.expressions.masks import Mask
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
+from lakewarden.pushdown.desired_state import DesiredRoles
 from lakewarden.pushdown.grants import MASKED_READ, Path
 from lakewarden.pushdown.postgresql_views import MAX_NAME_BYTES
-from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.read_limits import row_filters
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size
@@ -63,7 +63,7 @@ def is_said(name: str) -> bool:
     return len(name.encode()) <= MAX_NAME_BYTES
 
 
-def compare(made: Estate, wish: Wanted) -> Counter[str]:
+def compare(made: Estate, wish: DesiredRoles) -> Counter[str]:
     """The database's answer for every user, object and privilege agrees with the kernel."""
     counts: Counter[str] = Counter()
     views = made.views()
@@ -151,7 +151,7 @@ def check_rows(database: str, seed: int, size: Size = SIZE) -> Counter[str]:
         wish, _ = made.push()
         compare(made, wish)
         assert made.push()[1] == 0
-        held, views = made.held(), made.views()
+        held, views = made.managed_roles(), made.views()
         with administrator(made.address.url) as whole:
             for user in made.users():
                 privileges = made.held_privileges(user, held)

@@ -43,7 +43,7 @@ def made(postgres_url: str) -> Iterator[Estate]:
             try:
                 yield own
             finally:
-                for role in one.held().roles:
+                for role in one.managed_roles().roles:
                     execute(admin, "DROP OWNED BY {0} CASCADE", role)
                     execute(admin, "DROP ROLE {}", role)
                 for role in (KEEPER, APP):
@@ -98,12 +98,12 @@ def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(made: Estate)
     assert other.push()[1] == 0
     with connected(made.address) as database:
         push.apply(database, push.reset_plan(database, made.target))
-    assert not made.held().roles
+    assert not made.managed_roles().roles
 
 
 def member_edits(made: Estate) -> list[str]:
     """Possible changes of our role by a superuser that the account cannot undo."""
-    (name, role), *_ = sorted(made.held().roles.items())
+    (name, role), *_ = sorted(made.managed_roles().roles.items())
     of = sql.Identifier(name).as_string(None)
     there, beside = (
         sql.Identifier(one).as_string(None)
@@ -123,12 +123,12 @@ def member_edits(made: Estate) -> list[str]:
 
 def _left_beside(made: Estate, admin: psycopg.Connection[Any]) -> None:
     """A role with other dependent objects of the server remains, without our grants."""
-    name, before = min(made.held().roles), made.held()
+    name, before = min(made.managed_roles().roles), made.managed_roles()
     role = sql.Identifier(name).as_string(None)
     admin.execute(f"GRANT SET ON PARAMETER log_statement TO {role}; {member_edits(made)[3]}")
     with connected(made.address) as database:
         push.apply(database, push.plan(database, made.state, made.target, NOW))
-    assert {*made.held().roles.values()} == {*before.roles.values()}
+    assert {*made.managed_roles().roles.values()} == {*before.roles.values()}
     members = admin.execute(
         "SELECT rolname FROM pg_auth_members JOIN pg_roles r ON r.oid = member"
         " WHERE roleid = %s::regrole AND rolname <> %s",
@@ -145,16 +145,16 @@ def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
         for text, names in gives(admin):
             execute(admin, text, *names)
         made.push()
-        before = made.held()
+        before = made.managed_roles()
         for number in range(len(member_edits(made))):
             edit = member_edits(made)[number]
             admin.execute(edit)
-            assert made.held() != before, edit
+            assert made.managed_roles() != before, edit
             with connected(made.address) as database:
-                assert database.stuck(database.held()).roles, edit
+                assert database.irrevocable(database.managed_roles()).roles, edit
                 push.apply(database, push.plan(database, made.state, made.target, NOW))
-                assert {*database.held().roles.values()} == {*before.roles.values()}, edit
-                assert not database.stuck(database.held()).roles, edit
+                assert {*database.managed_roles().roles.values()} == {*before.roles.values()}, edit
+                assert not database.irrevocable(database.managed_roles()).roles, edit
         _left_beside(made, admin)
         for edit in member_edits(made):
             admin.execute(edit)
@@ -165,4 +165,4 @@ def test_what_a_superuser_adds_to_a_role_is_taken_back(made: Estate) -> None:
             admin.execute(edit)
         with connected(made.address) as database:
             push.apply(database, push.reset_plan(database, made.target))
-            assert not database.held().roles
+            assert not database.managed_roles().roles

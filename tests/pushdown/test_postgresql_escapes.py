@@ -65,7 +65,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
 
 def role(made: Estate) -> str:
     """The role by which `bo` may read."""
-    ((name, _),) = made.held().roles.items()
+    ((name, _),) = made.managed_roles().roles.items()
     return name
 
 
@@ -87,7 +87,7 @@ def drift(made: Estate, pushed: Roles) -> Drift:
 def test_an_account_that_others_were_granted_is_left_out(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     own.execute("GRANT bo TO ana")
     assert reads(made, ANA)
     found = [(one.grantee, one.grant.privilege) for one in drift(made, before).foreign]
@@ -110,7 +110,7 @@ def test_an_account_that_others_were_granted_in_any_way_is_left_out(
 ) -> None:
     own.execute(f"GRANT bo TO ana WITH {option}")
     made.push()
-    assert not made.held().roles
+    assert not made.managed_roles().roles
 
 
 def test_whoever_made_an_account_has_nothing_of_it(
@@ -139,7 +139,7 @@ def test_whoever_made_an_account_has_nothing_of_it(
 def test_drift_names_what_no_grant_on_an_object_shows(
     made: Estate, own: psycopg.Connection[Any], edit: str, power: str
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     assert all(one.grant.privilege != power for one in drift(made, before).foreign)
     own.execute(edit)
     (found,) = [one for one in drift(made, before).foreign if one.grant.privilege == power]
@@ -151,7 +151,7 @@ def test_drift_names_what_no_grant_on_an_object_shows(
 def test_drift_names_what_a_role_of_ours_was_made(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     own.execute(sql.SQL("ALTER ROLE {} SUPERUSER").format(sql.Identifier(role(made))))
     (found,) = [one for one in drift(made, before).foreign if one.grant.privilege == "SUPERUSER"]
     assert found.denied == ("bo",)
@@ -192,7 +192,7 @@ def test_nothing_that_hangs_on_a_role_in_another_database_keeps_its_rights(
         try:
             made.with_facts(facts()).push()
             assert not reads(made, BO)
-            assert not made.held().roles
+            assert not made.managed_roles().roles
             made.push()
             assert role(made) != name
         finally:
@@ -205,13 +205,13 @@ def test_nothing_that_hangs_on_a_role_in_another_database_keeps_its_rights(
 def test_a_membership_with_other_options_is_made_anew(
     made: Estate, own: psycopg.Connection[Any], option: str
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     own.execute(
         sql.SQL("GRANT {} TO bo WITH {}").format(sql.Identifier(role(made)), sql.SQL(option))
     )
-    assert ADDED in {one.kind for one in differences(before, made.held())}
+    assert ADDED in {one.kind for one in differences(before, made.managed_roles())}
     made.push(before)
-    assert made.held() == before
+    assert made.managed_roles() == before
     assert reads(made, BO)
 
 
@@ -237,10 +237,10 @@ def test_a_column_that_is_dropped_takes_the_rows_along_that_a_filter_on_it_left(
     assert amounts(some) == [1]
     with pytest.raises(psycopg.errors.DependentObjectsStillExist):
         own.execute("ALTER TABLE s.orders DROP COLUMN region")
-    before = some.held()
+    before = some.managed_roles()
     own.execute("ALTER TABLE s.orders DROP COLUMN region CASCADE")
     assert amounts(some) == []
-    assert MISSING in {one.kind for one in differences(before, some.held()) if one.policy}
+    assert MISSING in {one.kind for one in differences(before, some.managed_roles()) if one.policy}
     some.push(before)
     assert amounts(some) == []
 
@@ -256,7 +256,7 @@ def test_row_security_that_was_there_stays(
         own.execute("ALTER TABLE s.orders ENABLE ROW LEVEL SECURITY")
     for state in (filtered(made), made, filtered(made), made.with_facts(facts())):
         state.push()
-        is_filtered = any(one.policies for one in state.held().roles.values())
+        is_filtered = any(one.policies for one in state.managed_roles().roles.values())
         with made.as_user(ANA) as connection:
             seen = connection.execute("SELECT FROM s.orders").fetchall()
         assert bool(seen) is not (is_native or is_filtered)
@@ -269,7 +269,7 @@ def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[
     """The one that admitted the role had no condition."""
     some = filtered(made)
     some.push()
-    before, policy = some.held(), sql.Identifier(f"{role(some)}_all")
+    before, policy = some.managed_roles(), sql.Identifier(f"{role(some)}_all")
     ((note,),) = own.execute(
         "SELECT json_build_object('condition', obj_description(oid)::json -> 'condition',"
         " 'is', 'true') FROM pg_policy WHERE polpermissive"
@@ -277,9 +277,9 @@ def test_policies_of_before_are_made_anew(made: Estate, own: psycopg.Connection[
     own.execute(sql.SQL("ALTER POLICY {} ON s.orders USING (true)").format(policy))
     said = sql.Literal(json.dumps(note))
     own.execute(sql.SQL("COMMENT ON POLICY {} ON s.orders IS {}").format(policy, said))
-    assert {one.kind for one in differences(before, some.held())} == {MISSING, ADDED}
+    assert {one.kind for one in differences(before, some.managed_roles())} == {MISSING, ADDED}
     some.push(before)
-    assert some.held() == before
+    assert some.managed_roles() == before
     assert amounts(some) == [1]
 
 
@@ -295,7 +295,7 @@ def test_the_account_that_pushes_is_told_nothing(
     try:
         wish, _ = mine.push()
         assert {one.principal for one in wish.residues} == {"user:bo"}
-        assert not mine.held().roles
+        assert not mine.managed_roles().roles
     finally:
         own.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(database))
 
@@ -350,7 +350,7 @@ def test_an_account_that_did_not_make_our_roles_is_told_what_it_lacks(
     mine.push()
     assert reads(made, BO)
     mine.with_facts(facts()).push()
-    assert not made.held().roles
+    assert not made.managed_roles().roles
     own.execute("REASSIGN OWNED BY app TO CURRENT_USER")
     for name in ("second", "first", "app"):
         own.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
@@ -361,7 +361,9 @@ def test_a_role_that_is_called_public_is_not_everybody(
 ) -> None:
     own.execute('CREATE ROLE "PUBLIC"; GRANT SELECT ON s.secret TO "PUBLIC"; GRANT "PUBLIC" TO ana')
     try:
-        found = {one.grantee: one for one in drift(made, made.held()).foreign if one.grant.path}
+        found = {
+            one.grantee: one for one in drift(made, made.managed_roles()).foreign if one.grant.path
+        }
         assert found["PUBLIC"].users == ("ana",)
         assert found["public"].users == ("ana", "bo")
         with connected(made.address) as database:
@@ -377,13 +379,13 @@ def test_a_role_that_is_called_public_is_not_everybody(
 def test_nobody_may_log_in_as_a_role(
     made: Estate, own: psycopg.Connection[Any], options: str
 ) -> None:
-    before, name = made.held(), sql.Identifier(role(made))
+    before, name = made.managed_roles(), sql.Identifier(role(made))
     own.execute(sql.SQL("ALTER ROLE {} " + options).format(name))
     found = drift(made, before)
     assert [one.grant.privilege for one in found.differences if one.grant] == ["LOGIN"]
     assert not [one for one in found.foreign if one.grant.privilege.startswith("MEMBER OF")]
     made.push(before)
-    assert made.held() == before
+    assert made.managed_roles() == before
     ((may,),) = own.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname ~ '^lw_pg_'").fetchall()
     assert not may
 
@@ -392,14 +394,14 @@ def test_what_a_role_was_made_the_owner_of_is_taken_over(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     """Its members could grant it to themselves."""
-    before, name = made.held(), sql.Identifier(role(made)).as_string(own)
+    before, name = made.managed_roles(), sql.Identifier(role(made)).as_string(own)
     own.execute(f"ALTER TABLE s.secret OWNER TO {name}; CREATE TYPE s.colour AS ENUM ();"
                 f" ALTER TYPE s.colour OWNER TO {name}")  # fmt: skip
     assert reads(made, BO, "secret")
     found = [one.grant for one in drift(made, before).differences if one.grant]
     assert found == [Grant((), "OWNER")]
     made.push(before)
-    assert made.held() == before
+    assert made.managed_roles() == before
     assert not reads(made, BO, "secret")
     with made.as_user(BO) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("GRANT SELECT ON s.secret TO bo")

@@ -14,13 +14,13 @@ from psycopg import sql
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable, WardenError
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import desired_roles
 from lakewarden.pushdown.drift import ADDED, MISSING, differences
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.statement import Statement
-from lakewarden.pushdown.wanted import wanted
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import SMALL, facts_of, state_of
@@ -55,7 +55,7 @@ def fails(made: Estate, plan: PushPlan, error: type[WardenError], says: str) -> 
     """The push ends with that error, and has no effect."""
     with pytest.raises(error, match=says), connected(made.address, timeout_s=1) as database:
         push.apply(database, plan)
-    assert not made.held().roles
+    assert not made.managed_roles().roles
     assert not made.views()
 
 
@@ -90,8 +90,8 @@ def test_a_server_that_is_frozen(made: Estate) -> None:
         connected(made.address, timeout_s=1, answer_s=1) as database,
         frozen(database.process),
     ):
-        database.held()
-    assert not made.held().roles
+        database.managed_roles()
+    assert not made.managed_roles().roles
 
 
 def test_a_statement_that_takes_too_long(made: Estate) -> None:
@@ -146,7 +146,7 @@ def test_a_deadlock(made: Estate) -> None:
         with pytest.raises(Unavailable, match="deadlock"):
             push_beside(waiting)
         waiting.join()
-    assert not made.held().roles
+    assert not made.managed_roles().roles
     made.push()
 
 
@@ -212,7 +212,7 @@ def test_a_clock_that_is_set_back(made: Estate) -> None:
         facts, statements=[replace(one, valid_from=NOW - 10) for one in facts.statements]
     )
     with connected(made.address) as database, pytest.raises(StaleSnapshot):
-        wanted(state_of(later, made.kind), MAPPING, made.scope, database.objects(), NOW - 20)
+        desired_roles(state_of(later, made.kind), MAPPING, made.scope, database.objects(), NOW - 20)
 
 
 def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
@@ -220,17 +220,17 @@ def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
     made.push()
     path, views = next((path, views) for path, views in sorted(made.views().items())
                        if made.objects()[path].type == "table")  # fmt: skip
-    table, before = sql.Identifier(*path), made.held()
+    table, before = sql.Identifier(*path), made.managed_roles()
     with administrator(made.address.url) as own:
         own.execute(sql.SQL("ALTER TABLE {} ADD COLUMN secret text DEFAULT 'x'").format(table))
-        assert made.held() == before
+        assert made.managed_roles() == before
         for view in views:
             seen = own.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(*view)))
             assert "secret" not in [column.name for column in seen.description or ()]
         with pytest.raises(psycopg.errors.DependentObjectsStillExist):
             own.execute(sql.SQL("ALTER TABLE {} DROP COLUMN mail").format(table))
         own.execute(sql.SQL("ALTER TABLE {} DROP COLUMN mail CASCADE").format(table))
-        lost = list(differences(before, made.held()))
+        lost = list(differences(before, made.managed_roles()))
         assert {one.kind for one in lost if one.view is not None} == {MISSING}
         assert not set(views) & set(made.views().get(path, ()))
         made.push(before)
@@ -243,27 +243,27 @@ def test_columns_that_come_and_go_are_not_opened(made: Estate) -> None:
 def test_a_way_to_views_that_others_gave_does_not_count(made: Estate) -> None:
     """The push revokes it, so it grants the role its own access again."""
     made.push()
-    before = made.held()
+    before = made.managed_roles()
     name = next(name for name, role in before.roles.items() if role.views)
     role = sql.Identifier(name)
     with administrator(made.address.url) as own:
         own.execute(sql.SQL("REVOKE USAGE ON SCHEMA lw_pg_masked FROM {}").format(role))
         own.execute(sql.SQL("GRANT pg_read_all_data TO {}").format(role))
-    assert {one.kind for one in differences(before, made.held())} == {ADDED, MISSING}
+    assert {one.kind for one in differences(before, made.managed_roles())} == {ADDED, MISSING}
     made.push(before)
-    assert made.held() == before
+    assert made.managed_roles() == before
 
 
 def test_a_view_that_somebody_took_over_is_replaced(made: Estate) -> None:
     """Without its comment it is no longer ours: it stays, and our role reads a new one."""
     made.push()
-    before = made.held()
+    before = made.managed_roles()
     ((view, *_), *_) = made.views().values()
     with administrator(made.address.url) as own:
         own.execute(sql.SQL("COMMENT ON VIEW {} IS NULL").format(sql.Identifier(*view)))
         own.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC")
         made.push(before)
-        assert made.held() == before
+        assert made.managed_roles() == before
         (left,) = own.execute(
             "SELECT relacl::text FROM pg_class WHERE relname = %s", [view[1]]
         ).fetchone() or [""]

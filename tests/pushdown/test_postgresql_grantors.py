@@ -150,17 +150,17 @@ def test_what_ana_hands_on_is_named_and_taken_back(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     """She keeps her rights, and no other right depends on it."""
-    before = made.held()
+    before = made.managed_roles()
     for number, (privilege, on) in enumerate(BY_ANA, 1):
         hand_on(own, made, privilege, on)
-        found = [(one.kind, one.grant) for one in differences(before, made.held())]
+        found = [(one.kind, one.grant) for one in differences(before, made.managed_roles())]
         assert [kind for kind, _ in found] == [ADDED] * number, on
         for _, named in found:
             assert named is not None
             assert named.privilege.endswith(" GRANTED BY ana")
     assert reads(made, BO, "secret")
     plan = push_all(made)
-    assert made.held() == before
+    assert made.managed_roles() == before
     assert plan.statements[0].text == 'SET LOCAL ROLE "ana"'
     assert given_to_ana(own) == len(BY_ANA)
     assert not reads(made, BO, "secret")
@@ -171,11 +171,11 @@ def test_what_ana_hands_on_is_named_and_taken_back(
 def test_what_members_hand_on_goes_with_it(
     made: Estate, own: psycopg.Connection[Any], edit: str
 ) -> None:
-    before = made.held()
+    before = made.managed_roles()
     own.execute(edit.format(role=sql.Identifier(role(made)).as_string(own)) + "; RESET ROLE")
-    assert ADDED in {one.kind for one in differences(before, made.held())}
+    assert ADDED in {one.kind for one in differences(before, made.managed_roles())}
     push_all(made, before)
-    assert made.held() == before
+    assert made.managed_roles() == before
     assert not reads(made, ANA)
     assert not reads(made, ANA, "secret")
     assert not reads(made, BO, "secret")
@@ -183,7 +183,7 @@ def test_what_members_hand_on_goes_with_it(
 
 
 def test_the_whole_server_is_looked_at(made: Estate, own: psycopg.Connection[Any]) -> None:
-    before, name = made.held(), sql.Identifier(role(made)).as_string(own)
+    before, name = made.managed_roles(), sql.Identifier(role(made)).as_string(own)
     edits = (
         f"GRANT SET ON PARAMETER log_statement TO {name}",
         f"GRANT CREATE ON TABLESPACE pg_default TO {name}",
@@ -191,24 +191,26 @@ def test_the_whole_server_is_looked_at(made: Estate, own: psycopg.Connection[Any
     )
     for number, edit in enumerate(edits, 1):
         own.execute(edit)
-        assert [one.kind for one in differences(before, made.held())] == [ADDED] * number, edit
+        assert [one.kind for one in differences(before, made.managed_roles())] == [
+            ADDED
+        ] * number, edit
     push_all(made)
-    assert made.held() == before
+    assert made.managed_roles() == before
 
 
 def test_what_was_given_by_an_owner_of_now_makes_the_role_anew(
     made: Estate, own: psycopg.Connection[Any]
 ) -> None:
     """An account with the owner's rights cannot revoke its own earlier grants."""
-    before, name = made.held(), role(made)
+    before, name = made.managed_roles(), role(made)
     hand_on(own, made, "SELECT", "ON s.secret")
     own.execute("ALTER ROLE ana SUPERUSER")
     try:
         with connected(made.address) as database:
-            assert database.stuck(database.held()).roles.keys() == {name}
+            assert database.irrevocable(database.managed_roles()).roles.keys() == {name}
             assert any('cannot revoke what "ana"' in one for one in database.warnings())
         push_all(made)
-        assert {*made.held().roles.values()} == {*before.roles.values()}
+        assert {*made.managed_roles().roles.values()} == {*before.roles.values()}
         assert role(made) == name
         assert not reads(made, BO, "secret")
         assert reads(made, BO)
@@ -234,17 +236,17 @@ def test_what_an_owner_without_access_gave_makes_the_role_anew(
 def test_an_account_that_may_not_act_as_her_makes_the_role_anew(
     kept: Estate, own: psycopg.Connection[Any]
 ) -> None:
-    before = kept.held()
+    before = kept.managed_roles()
     own.execute("CREATE SCHEMA hers AUTHORIZATION ana; CREATE TABLE hers.notes ();"
                 " ALTER TABLE hers.notes OWNER TO ana")  # fmt: skip
     edits = [("SELECT (region)", "ON s.secret")]
     for privilege, on in [*edits, ("SELECT", "ON hers.notes")]:
         hand_on(own, kept, privilege, on)
         with connected(kept.address) as database:
-            assert database.stuck(database.held()).roles
+            assert database.irrevocable(database.managed_roles()).roles
             assert any('cannot revoke what "ana"' in one for one in database.warnings())
         push_all(kept)
-        assert {*kept.held().roles.values()} == {*before.roles.values()}
+        assert {*kept.managed_roles().roles.values()} == {*before.roles.values()}
         assert not reads(kept, BO, "secret")
         assert reads(kept, BO)
         with connected(kept.address) as database:
@@ -259,10 +261,10 @@ def test_an_account_that_may_not_act_as_her_makes_the_role_anew(
 def test_one_that_may_revokes_as_her(kept: Estate, own: psycopg.Connection[Any]) -> None:
     own.execute(sql.SQL("GRANT ana TO {} WITH INHERIT FALSE, SET TRUE").format(
         sql.Identifier(KEEPER)))  # fmt: skip
-    before = kept.held()
+    before = kept.managed_roles()
     hand_on(own, kept, "SELECT", "ON s.secret")
     push_all(kept)
-    assert kept.held() == before
+    assert kept.managed_roles() == before
     assert own.execute("SELECT FROM pg_roles WHERE rolname ~ '_left1$'").fetchall() == []
     assert given_to_ana(own) == 1
 
@@ -275,10 +277,10 @@ def test_grants_of_others_that_stay_are_not_adopted(
                 " GRANT SELECT ON s.orders TO ana WITH GRANT OPTION; SET ROLE ana;"
                 " GRANT SELECT ON s.orders TO bo; RESET ROLE")  # fmt: skip
     with connected(made.address) as database:
-        plan = push.adopting(database, push.plan(database, made.state, made.target, NOW))
+        plan = push.adoption_plan(database, push.plan(database, made.state, made.target, NOW))
         assert plan.adopted == (("bo", Grant(("s",), "USAGE")),)
         push.apply(database, plan)
-    assert made.held() == plan.wanted
+    assert made.managed_roles() == plan.desired
 
 
 def test_grants_of_an_account_unknown_to_the_realm_are_not_adopted(
@@ -291,7 +293,7 @@ def test_grants_of_an_account_unknown_to_the_realm_are_not_adopted(
     )
     try:
         with connected(made.address) as database:
-            plan = push.adopting(database, push.plan(database, made.state, made.target, NOW))
+            plan = push.adoption_plan(database, push.plan(database, made.state, made.target, NOW))
         assert plan.adopted == (("team", Grant(("s", "orders"), "SELECT")),)
     finally:
         own.execute("DROP OWNED BY carl, team; DROP ROLE carl, team")
@@ -339,7 +341,7 @@ def test_a_view_that_others_need_stays_and_shows_nothing(
         assert connection.execute(f"SELECT count(*) FROM {view}").fetchall() == [(4,)]
         own.execute(f"GRANT SELECT ON {view} TO ana, PUBLIC")
         push_all(masked)
-        assert masked.held().roles
+        assert masked.managed_roles().roles
         assert view_of_others(own, masked) == [view]
         again = view_of(masked)
         assert again != view
@@ -348,7 +350,7 @@ def test_a_view_that_others_need_stays_and_shows_nothing(
         own.execute("GRANT USAGE ON SCHEMA lw_pg_masked TO bo")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(asks.format(view=view))
-    assert not masked.held().roles
+    assert not masked.managed_roles().roles
     own.execute(f"DROP SCHEMA lib CASCADE; DROP VIEW {view}")
     push_all(masked)
     push_all(masked.with_facts(facts()))
@@ -368,7 +370,9 @@ def test_a_view_whose_role_was_dropped_stays_and_shows_nothing(
     masked: Estate, own: psycopg.Connection[Any]
 ) -> None:
     view = view_of(masked)
-    name = sql.Identifier(next(name for name, one in masked.held().roles.items() if one.views))
+    name = sql.Identifier(
+        next(name for name, one in masked.managed_roles().roles.items() if one.views)
+    )
     own.execute(f"SET ROLE bo; CREATE VIEW lib.mine AS SELECT * FROM {view}; RESET ROLE")
     own.execute(f"GRANT SELECT ON {view} TO ana")
     own.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(name))
@@ -391,9 +395,9 @@ def test_a_schema_in_which_others_made_something_stays(
 ) -> None:
     own.execute(f"CREATE {what}")
     push_all(masked.with_facts(facts()))
-    assert not masked.held().roles
+    assert not masked.managed_roles().roles
     push_all(masked)
-    assert masked.held().roles
+    assert masked.managed_roles().roles
 
 
 WAYS = (
@@ -411,14 +415,14 @@ WAYS = (
 def test_the_way_to_views_is_of_ours(
     masked: Estate, own: psycopg.Connection[Any], edit: str, is_over: bool
 ) -> None:
-    before, view = masked.held(), view_of(masked)
+    before, view = masked.managed_roles(), view_of(masked)
     (name,) = (name for name, one in before.roles.items() if one.views)
     own.execute(edit.format(role=sql.Identifier(name).as_string(own), view=view) + "; RESET ROLE")
-    assert [*differences(before, masked.held())]
+    assert [*differences(before, masked.managed_roles())]
     after = masked.with_facts(facts(READS, HIDDEN)) if is_over else masked
     plan = push_all(after, before)
-    assert after.held() == plan.wanted
-    assert is_over or plan.wanted == before
+    assert after.managed_roles() == plan.desired
+    assert is_over or plan.desired == before
 
 
 def test_default_privileges_that_come_meanwhile_open_no_view(
@@ -436,6 +440,6 @@ def test_default_privileges_that_come_meanwhile_open_no_view(
                        " AND relnamespace = 'lw_pg_masked'::regnamespace").fetchall()  # fmt: skip
     assert len(acls) == 1
     assert ",=r/" not in acls[0][0]
-    target = replace(masked.target, pushed=as_data(masked.held()))
+    target = replace(masked.target, pushed=as_data(masked.managed_roles()))
     with connected(masked.address) as database:
         assert not push.drift(database, masked.state, target, NOW).differences

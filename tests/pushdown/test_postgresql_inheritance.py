@@ -16,8 +16,8 @@ from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.desired_state import DesiredRoles
 from lakewarden.pushdown.grants import MASKED_READ, Path
-from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.read_limits import row_filters
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size
@@ -89,12 +89,12 @@ def may(made: Estate, user: Principal, statement: str) -> bool:
     return True
 
 
-def pushed(made: Estate, *statements: Statement, but: Entity | None = None) -> Wanted:
+def pushed(made: Estate, *statements: Statement, but: Entity | None = None) -> DesiredRoles:
     wish, _ = made.with_facts(facts(*statements, but=but)).push()
     return wish
 
 
-def whys(wish: Wanted, act: str) -> set[str]:
+def whys(wish: DesiredRoles, act: str) -> set[str]:
     at = (f"table:{ORDERS.name}", f"user:{ANA.name}", act)
     return {one.why for one in wish.residues if (one.entity, one.principal, one.access) == at}
 
@@ -200,7 +200,7 @@ def check(server: str, seed: int, size: Size = SIZE) -> Counter[str]:
             wish, _ = made.push()
             compare(made, wish)
             assert made.push()[1] == 0
-            all_held = made.held()
+            all_held = made.managed_roles()
             for user in made.users():
                 held = made.held_privileges(user, all_held)
                 for child, parent in parents.items():

@@ -104,7 +104,7 @@ def test_names_are_exact(postgres_url: str) -> None:
         compare(made, wish)
         assert made.push()[1] == 0
         here = [user for user in made.users() if user.name not in LONG]
-        held, views = made.held(), made.views()
+        held, views = made.managed_roles(), made.views()
         privileges = {user: made.held_privileges(user, held) for user in here}
         for user in here:
             read = {path[-1] for path, what in privileges[user] if "SELECT" in what}

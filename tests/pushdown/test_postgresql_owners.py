@@ -53,7 +53,7 @@ def own(made: Estate) -> Iterator[psycopg.Connection[Any]]:
 
 def through(made: Estate) -> set[tuple[str, str, str, tuple[str, ...]]]:
     """Access by others' rights: the user, the object, the way, and those to whom it is denied."""
-    target = replace(made.target, pushed=as_data(made.held()))
+    target = replace(made.target, pushed=as_data(made.managed_roles()))
     with connected(made.address) as database:
         found = push.drift(database, made.state, target, NOW)
     assert not found.differences
@@ -188,12 +188,12 @@ def test_what_is_held_so_is_neither_touched_nor_adopted(
     own.execute("CREATE VIEW lib.v AS SELECT * FROM s.secret; GRANT SELECT ON lib.v TO ana")
     before = through(made)
     with connected(made.address) as database:
-        plan = push.adopting(database, push.plan(database, made.state, made.target, NOW))
+        plan = push.adoption_plan(database, push.plan(database, made.state, made.target, NOW))
         adopted = push.proposal(database, made.state, made.target, NOW)
     assert not [one for one in plan.steps if one.act is Act.REVOKE_FOREIGN]
     whys = {one.why for one in adopted.left if " THROUGH " in one.grant.privilege}
     assert whys == {"it comes from the rights of another account, not from a grant"}
-    made.push(made.held())
+    made.push(made.managed_roles())
     assert through(made) == before
 
 
@@ -202,7 +202,7 @@ def test_masking_views_of_ours_are_not_named(made: Estate, own: psycopg.Connecti
     masked.push()
     assert made.views()
     own.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {made.address.view_schema} TO ana")
-    target = replace(made.target, pushed=as_data(made.held()))
+    target = replace(made.target, pushed=as_data(made.managed_roles()))
     with connected(made.address) as database:
         found = push.drift(database, masked.state, target, NOW)
     assert not [one for one in found.foreign if " THROUGH " in one.grant.privilege]

@@ -60,7 +60,7 @@ def test_what_is_planted_for_a_role_keeps_nobody_a_right(
     assert reads(kept, BO)
     push_all(kept.with_facts(facts()))
     assert not reads(kept, BO)
-    assert not kept.held().roles
+    assert not kept.managed_roles().roles
 
 
 @pytest.mark.by_day(1)

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from lakewarden.pushdown import push
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import known
+from lakewarden.pushdown.grants import known_roles
 from lakewarden.pushdown.plan import Act
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.pushdown.ranger.marks import Marks
 from lakewarden.pushdown.ranger.order import RangerAct, RangerStep
 from lakewarden.pushdown.ranger.state import Held
-from lakewarden.pushdown.ranger.writer import Rehearsal, Writer
+from lakewarden.pushdown.ranger.writer import RequestRecorder, Writer
 from lakewarden.pushdown.statement import TIDYING
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.state import RealmState
@@ -95,11 +95,11 @@ Makes = Callable[[push.Database, PushTarget], PushPlan]
 def sent(made: TargetEstate, target: PushTarget, make: Makes) -> tuple[PushPlan, list[str]]:
     """A reviewed plan, and the statements sent when it was applied later."""
     with made.connected() as database:
-        database.claim(known(target.pushed))
+        database.claim(known_roles(target.pushed))
         shown = make(database, target)
     with listening(made) as (own, said), own.connected() as database:
         database.lock()
-        database.claim(known(target.pushed))
+        database.claim(known_roles(target.pushed))
         agreed = make(database, target)
         assert agreed.digest == shown.digest
         push.apply(database, agreed)
@@ -124,10 +124,10 @@ def test_what_a_plan_shows_is_sent_word_for_word(made: TargetEstate) -> None:
         assert said == [one.text for one in shown.statements], number
         assert shown.table()["script"] == [one.table() for one in shown.statements]
         acts |= {one.step for one in shown.statements}
-        target = shown.done()
+        target = shown.target_after_push()
     limits = {Act.ADD_POLICY, Act.DROP_POLICY} if made.kind == "postgresql" else set()
     assert acts >= {*limits, Act.ADD_VIEW, Act.DROP_VIEW, Act.CREATE_ROLE, Act.DROP_ROLE, TIDYING}
-    assert not made.held().roles
+    assert not made.managed_roles().roles
 
 
 def test_a_plan_whose_statements_are_others_now_is_another_one(made: TargetEstate) -> None:
@@ -195,11 +195,11 @@ def test_what_a_plan_shows_is_what_ranger_is_asked(by_tags: bool) -> None:
 
 
 def test_what_is_made_first_has_its_name_for_an_id() -> None:
-    rehearsal, content = Rehearsal("cl"), {"users": [["ana", False]]}
-    writer = Writer(rehearsal, Marks("rg"), Held(), "", "ours")
+    recorder, content = RequestRecorder("cl"), {"users": [["ana", False]]}
+    writer = Writer(recorder, Marks("rg"), Held(), "", "ours")
     for act in (RangerAct.CREATE_ROLE, RangerAct.UPDATE_ROLE):
-        writer.do(RangerStep(act, "lw_rg_x", content))
-    made, changed = (one.statement("s") for one in rehearsal.requests)
+        writer.execute(RangerStep(act, "lw_rg_x", content))
+    made, changed = (one.statement("s") for one in recorder.requests)
     assert made.text.startswith("POST /service/public/v2/api/roles?")
     assert changed.text.startswith("PUT /service/public/v2/api/roles/{id of role lw_rg_x}?")
     assert changed.body == {**(made.body or {}), "id": "{id of role lw_rg_x}"}

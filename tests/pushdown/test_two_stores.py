@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import On, Statement
-from lakewarden.pushdown.grants import Roles, as_data, known
-from lakewarden.pushdown.mariadb_names import Marks
+from lakewarden.pushdown.grants import Roles, as_data, known_roles
+from lakewarden.pushdown.mariadb_names import RoleNames
 from tests.pushdown import mariadb_estate, postgresql_estate
 from tests.pushdown.estate import TargetEstate
 from tests.pushdown.test_postgresql_escapes import ANA, HIDDEN, READS, SECRET, facts
@@ -39,8 +39,8 @@ def of_store(made: E, store: str, other: Facts | None = None) -> E:
 def held(made: TargetEstate, last: Roles) -> Roles:
     """The roles held by a store that knows its last push."""
     with made.connected() as database:
-        database.claim(known(as_data(last)))
-        return database.held()
+        database.claim(known_roles(as_data(last)))
+        return database.managed_roles()
 
 
 def of_users(roles: Roles) -> Mapping[str, int]:
@@ -73,19 +73,19 @@ def test_roles_of_another_store_stay_in_mariadb(mariadb_url: str) -> None:
 def check_stays(made: TargetEstate) -> None:
     one, other = of_store(made, ONE), of_store(made, OTHER, facts(*HERS))
     one.push()
-    own = one.held()
+    own = one.managed_roles()
     assert set(of_users(own)) == {"bo"}
     other.push()
-    theirs = other.held()
+    theirs = other.managed_roles()
     assert set(of_users(theirs)) == {"ana"}
-    assert one.held() == own
+    assert one.managed_roles() == own
     assert not own.roles.keys() & theirs.roles.keys()
     assert one.push(own)[1] == other.push(theirs)[1] == 0
     with one.connected() as database:
         assert theirs.roles.keys() <= database.objects().roles
     of_store(made, ONE, facts()).push(own)
-    assert not one.held().roles
-    assert other.held() == theirs
+    assert not one.managed_roles().roles
+    assert other.managed_roles() == theirs
 
 
 def test_what_both_allow_alike_is_in_roles_of_each(postgres_url: str) -> None:
@@ -93,7 +93,7 @@ def test_what_both_allow_alike_is_in_roles_of_each(postgres_url: str) -> None:
         one, other = of_store(made, ONE), of_store(made, OTHER)
         for each in (one, other):
             each.push()
-        assert {*one.held().roles.values()} == {*other.held().roles.values()}
+        assert {*one.managed_roles().roles.values()} == {*other.managed_roles().roles.values()}
         of_store(made, OTHER, facts()).push()
         with made.as_user(made.users()[1]) as own:
             own.execute("SELECT FROM s.orders")
@@ -105,7 +105,7 @@ def test_a_user_of_mariadb_has_roles_of_one_store(mariadb_url: str) -> None:
         wish, _ = of_store(made, OTHER).push()
         whys = {one.why for one in wish.residues if one.principal == "user:bo"}
         assert whys == {"the account has another default role, and can have only one"}
-        assert not of_store(made, OTHER).held().roles
+        assert not of_store(made, OTHER).managed_roles().roles
 
 
 @pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
@@ -117,17 +117,17 @@ def test_masking_views_are_each_stores_own(request: pytest.FixtureRequest, serve
         bo, ana = facts(READS, HIDDEN, MASK), facts(*(of_ana(one) for one in (READS, MASK)))
         one, other = of_store(made, ONE, bo), of_store(made, OTHER, ana)
         one.push()
-        own = one.held()
+        own = one.managed_roles()
         wish, _ = other.push()
         assert not any("was not created by lakewarden" in residue.why for residue in wish.residues)
-        assert one.held() == own
-        theirs = other.held()
+        assert one.managed_roles() == own
+        theirs = other.managed_roles()
         assert seen_by(theirs) == {"ana"}
         assert (one.push(own)[1], other.push(theirs)[1]) == (0, 0)
         first, second = other.address.view_schemas
         assert views_in(made, first) == views_in(made, second) == 1
         of_store(made, ONE, facts()).push(own)
-        assert (views_in(made, first), other.held()) == (0, theirs)
+        assert (views_in(made, first), other.managed_roles()) == (0, theirs)
         assert other.push(theirs)[1] == 0
         of_store(made, OTHER, facts()).push(theirs)
         assert views_in(made, second) == 0
@@ -160,16 +160,16 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own(postgres_url: str) 
     with postgresql(postgres_url) as made:
         masked = made.with_facts(facts(READS, HIDDEN, MASK))
         masked.push()
-        old = made.held()
+        old = made.managed_roles()
         one, other = of_store(masked, ONE), of_store(masked, OTHER)
         assert not held(one, Roles()).roles  # nothing marks it
         assert held(one, old) == old
         other.with_facts(facts()).push()
         assert held(one, old) == old
         assert one.push(old)[1] == 0
-        assert one.held().roles.keys() == old.roles.keys()  # it is marked now
+        assert one.managed_roles().roles.keys() == old.roles.keys()  # it is marked now
         assert not held(other, old).roles
-        assert not made.held().roles
+        assert not made.managed_roles().roles
         one.with_facts(facts()).push(old)
         assert not held(one, old).roles
 
@@ -177,7 +177,7 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own(postgres_url: str) 
 def test_what_a_store_pushed_before_marks_had_one_is_its_own_in_mariadb(mariadb_url: str) -> None:
     with mariadb_estate.estate(mariadb_url, facts(READS, HIDDEN, MASK)) as made:
         made.push()
-        old = made.held()
+        old = made.managed_roles()
         one, other = of_store(made, ONE), of_store(made, OTHER)
         assert not held(one, Roles()).roles
         other.with_facts(facts()).push()
@@ -188,7 +188,7 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own_in_mariadb(mariadb_
         assert set(of_users(both)) == {"ana", "bo"}
         new = both.roles.keys() - old.roles.keys()
         assert new
-        assert all(Marks("pg", ONE).is_shared(name) for name in new)
+        assert all(RoleNames("pg", ONE).is_shared(name) for name in new)
         one.with_facts(facts()).push(both)
         with mariadb_estate.administrator(made.address.url) as own:
             left = mariadb_estate.execute(own, "SELECT User FROM mysql.user WHERE User LIKE 'lw%'")
@@ -196,10 +196,10 @@ def test_what_a_store_pushed_before_marks_had_one_is_its_own_in_mariadb(mariadb_
 
 
 def test_names_of_roles_tell_the_store() -> None:
-    one, other = Marks("shop", ONE), Marks("shop", OTHER)
+    one, other = RoleNames("shop", ONE), RoleNames("shop", OTHER)
     assert one.is_personal(one.personal("ana"))
     assert not other.is_personal(one.personal("ana"))
-    old = Marks("shop").personal("ana")
+    old = RoleNames("shop").personal("ana")
     assert not one.is_personal(old)
     assert replace(one, kept=frozenset({old})).personal("ana") == old
     assert len(one.personal("ana")) == len(old)

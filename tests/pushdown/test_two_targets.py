@@ -96,6 +96,6 @@ def test_whose_the_schema_of_views_is_is_known_under_the_lock(made: Estate) -> N
         plan = push.plan(database, one.state, one.target, NOW)
         assert not any("was not created by lakewarden" in residue.why for residue in plan.residues)
         push.apply(database, plan)
-        assert database.held() == plan.wanted
-    assert any(role.views for role in plan.wanted.roles.values())
-    assert other.held().roles
+        assert database.managed_roles() == plan.desired
+    assert any(role.views for role in plan.desired.roles.values())
+    assert other.managed_roles().roles

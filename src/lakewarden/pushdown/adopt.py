@@ -25,9 +25,9 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.names.canonical import check_text
+from lakewarden.pushdown.desired_state import Scope
 from lakewarden.pushdown.drift import OWNER, THROUGH, ForeignGrant, Holdings
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.policy import Policy, written
 from lakewarden.service.preview import Draft
 from lakewarden.service.state import RealmState
@@ -106,22 +106,22 @@ def adoption(
     now: float,
 ) -> Adoption:
     """The proposal for the grants that the realm denies to some of their holders."""
-    return _Proposal(realm, mapping, scope, target, others, now).made()
+    return _Proposal(realm, mapping, scope, target, others, now).build()
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
+class _GrantOption:
     """A way to turn a denial, and the acts on the object that it also allows and nobody holds."""
 
     way: Way
     beyond: set[str]
 
     @property
-    def fits(self) -> bool:
+    def is_usable(self) -> bool:
         return bool(self.way.needs) and not (self.way.lifted or self.way.joins or self.beyond)
 
 
-def _why(ways: Sequence[_Opening]) -> str:
+def _rejection_reason(ways: Sequence[_GrantOption]) -> str:
     """Why none of the ways fits."""
     given = [one for one in ways if one.way.needs and not one.way.lifted]
     if given:
@@ -150,9 +150,9 @@ class _Proposal:
         self._realm, self._mapping, self._scope, self._now = realm, mapping, scope, now
         self._target, self._everyone = target, others.everyone
         self._left: list[NotAdopted] = []
-        self._entities = self._placed()
+        self._entities = self._entities_by_path()
 
-    def made(self) -> Adoption:
+    def build(self) -> Adoption:
         statements: dict[str, Statement] = {}
         members: set[MembershipRow] = set()
         for grantee, grants in self._by_grantee().items():
@@ -163,7 +163,7 @@ class _Proposal:
             if not needs:
                 continue
             try:
-                to, joined = self._holder(grantee, grants)
+                to, joined = self._realm_grantee(grantee, grants)
             except BadInput as error:
                 self._left += [NotAdopted(grantee, one.grant, error.message) for one in grants]
                 continue
@@ -183,10 +183,10 @@ class _Proposal:
         for one in denied[:MOST]:
             found.setdefault(one.grantee, []).append(one)
         for one in denied[MOST:]:
-            self._leave_out(one, f"only the first {MOST:,} grants are examined")
+            self._omit(one, f"only the first {MOST:,} grants are examined")
         return dict(sorted(found.items()))
 
-    def _holder(
+    def _realm_grantee(
         self, grantee: str, grants: Iterable[ForeignGrant]
     ) -> tuple[Principal, list[MembershipRow]]:
         """The grantee in the realm: all members for everyone, otherwise a role with its users."""
@@ -205,13 +205,13 @@ class _Proposal:
         """The needs that would allow the grant; empty if the realm cannot express it."""
         act = one.grant.privilege
         if act == OWNER:
-            return self._nothing(one, "it is ownership in the target; owners are set in the realm")
+            return self._reject(one, "it is ownership in the target; owners are set in the realm")
         if THROUGH in act:
-            return self._nothing(
+            return self._reject(
                 one, "it comes from the rights of another account, not from a grant"
             )
         if act not in self._mapping.engine.acts:
-            return self._nothing(one, _NO_PRIVILEGE)
+            return self._reject(one, _NO_PRIVILEGE)
         operation = self._realm.matrix.operation(self._mapping.operation(act))
         entities = [
             entity
@@ -219,28 +219,28 @@ class _Proposal:
             if entity.type in operation.rules
         ]
         if NONE in operation.rules:
-            return self._nothing(one, _NO_PRIVILEGE)
+            return self._reject(one, _NO_PRIVILEGE)
         if len(entities) != 1:
-            return self._nothing(one, "the realm has no entity of that name")
+            return self._reject(one, "the realm has no entity of that name")
         held = {each.grant.privilege for each in beside if each.grant.path == one.grant.path}
         held |= self._seen.get(one.grant.path, frozenset())
-        alike = self._alike(operation, entities[0].type) - held
+        alike = self._acts_with_same_rule(operation, entities[0].type) - held
         needs: set[Need] = set()
         for user in one.denied:
             request = Request(self._user(user), operation.name, entities[0], self._now)
             if self._realm.matrix.decide(request).allow:
                 continue
             ways = [
-                _Opening(way, alike | self._opened(way) - held)
+                _GrantOption(way, alike | self._opened_acts(way) - held)
                 for way in explain(self._realm.matrix, request).ways
             ]
-            fitting = next((each.way for each in ways if each.fits), None)
-            if fitting is None:
-                return self._nothing(one, _why(ways))
-            needs.update(fitting.needs)
-        return frozenset(needs) if needs else self._nothing(one, _LEFT_OUT)
+            usable = next((each.way for each in ways if each.is_usable), None)
+            if usable is None:
+                return self._reject(one, _rejection_reason(ways))
+            needs.update(usable.needs)
+        return frozenset(needs) if needs else self._reject(one, _LEFT_OUT)
 
-    def _alike(self, operation: Operation, type: str) -> set[str]:
+    def _acts_with_same_rule(self, operation: Operation, type: str) -> set[str]:
         """The acts with the same rule: a way that allows one of them allows all."""
         rule, matrix = operation.rule_or_none(type), self._realm.matrix
         return {
@@ -249,17 +249,17 @@ class _Proposal:
             if matrix.operation(self._mapping.operation(act)).rule_or_none(type) == rule
         }
 
-    def _opened(self, way: Way) -> set[str]:
+    def _opened_acts(self, way: Way) -> set[str]:
         return {act for act in self._acts if self._mapping.operation(act) in way.opens}
 
-    def _nothing(self, one: ForeignGrant, why: str) -> frozenset[Need]:
-        self._leave_out(one, why)
+    def _reject(self, one: ForeignGrant, why: str) -> frozenset[Need]:
+        self._omit(one, why)
         return frozenset()
 
-    def _leave_out(self, one: ForeignGrant, why: str) -> None:
+    def _omit(self, one: ForeignGrant, why: str) -> None:
         self._left.append(NotAdopted(one.grantee, one.grant, why))
 
-    def _placed(self) -> Mapping[Path, list[Entity]]:
+    def _entities_by_path(self) -> Mapping[Path, list[Entity]]:
         """The stored entities of the database, by their names in it."""
         tree, parts = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling.parts
         top = tuple(filter(None, (self._scope.metalake, self._scope.catalog)))
@@ -273,7 +273,7 @@ class _Proposal:
         return found
 
 
-def with_gains(
+def with_gained_access(
     proposal: Adoption,
     before: Mapping[Grant, frozenset[str]],
     after: Mapping[Grant, frozenset[str]],

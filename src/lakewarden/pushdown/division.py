@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lakewarden.kernel.principal import USER
+from lakewarden.pushdown.desired_state import DesiredRoles
 from lakewarden.pushdown.grants import Grant, Role
-from lakewarden.pushdown.wanted import Wanted
 from lakewarden.service.state import RealmState
 
 _MOST_PARTS: Final = 16
@@ -37,7 +37,7 @@ class _Part:
     users: frozenset[str]
 
 
-def divided(realm: RealmState, wish: Wanted) -> Wanted:
+def divide_roles(realm: RealmState, wish: DesiredRoles) -> DesiredRoles:
     """The same grants for each user, in roles composed of roles and groups of the realm.
 
     Roles with row policies or masking views stay as they are.
@@ -55,7 +55,7 @@ def divided(realm: RealmState, wish: Wanted) -> Wanted:
     return replace(wish, roles=tuple(roles))
 
 
-def _parts_by_user(realm: RealmState, wish: Wanted) -> Mapping[str, Sequence[_Part]]:
+def _parts_by_user(realm: RealmState, wish: DesiredRoles) -> Mapping[str, Sequence[_Part]]:
     """The roles and groups of each user; only one of several with the same users.
 
     COST: one step for each user of each role or group.

@@ -177,7 +177,7 @@ def from_data(data: Mapping[str, Mapping[str, list[list[object]]]]) -> Roles:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRoles:
     """What a store knows to be its own in a target: the roles of its pushes, and their members.
 
     `has_views`: whether some of them had masking views.
@@ -187,22 +187,22 @@ class Known:
     members: frozenset[str] = frozenset()
     has_views: bool = False
 
-    def __or__(self, other: Known) -> Known:
-        return Known(
+    def __or__(self, other: KnownRoles) -> KnownRoles:
+        return KnownRoles(
             self.roles | other.roles,
             self.members | other.members,
             self.has_views or other.has_views,
         )
 
 
-def known(data: Mapping[str, Any]) -> Known:
+def known_roles(data: Mapping[str, Any]) -> KnownRoles:
     """What a store knows from the roles that `as_data` wrote.
 
-    >>> known({"lw_a": {"members": ["ana"], "grants": [], "policies": []}})
-    Known(roles=frozenset({'lw_a'}), members=frozenset({'ana'}), has_views=False)
+    >>> known_roles({"lw_a": {"members": ["ana"], "grants": [], "policies": []}})
+    KnownRoles(roles=frozenset({'lw_a'}), members=frozenset({'ana'}), has_views=False)
     """
     members = (map(str, role["members"]) for role in data.values())
-    return Known(
+    return KnownRoles(
         frozenset(data),
         frozenset[str]().union(*members),
         any(role.get("views") for role in data.values()),

@@ -24,14 +24,15 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.grants import Grant, Known, Path, Roles
+from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles
 from lakewarden.pushdown.mariadb_account import AccountRights
 from lakewarden.pushdown.mariadb_address import connection_options
 from lakewarden.pushdown.mariadb_catalog import EVERYONE, Catalog
-from lakewarden.pushdown.mariadb_engines import Reached, merging, reached
-from lakewarden.pushdown.mariadb_held import HeldRoles
-from lakewarden.pushdown.mariadb_names import MAX_PATTERN, Marks, pattern, place
+from lakewarden.pushdown.mariadb_engines import UnderlyingTables, merging, underlying_tables
+from lakewarden.pushdown.mariadb_managed_roles import ManagedRoles
+from lakewarden.pushdown.mariadb_names import MAX_PATTERN, RoleNames, object_sql, pattern
 from lakewarden.pushdown.mariadb_owners import expanded, ways
 from lakewarden.pushdown.mariadb_powers import CREATES, server_ways
 from lakewarden.pushdown.mariadb_statements import Statements
@@ -39,7 +40,6 @@ from lakewarden.pushdown.mariadb_views import MaskingViews, view_marks
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.statement import Statement
-from lakewarden.pushdown.wanted import TargetObjects
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.push_lock import under_way
 
@@ -115,10 +115,10 @@ def connected(
             if connection.open:
                 connection.close()
     except pymysql.MySQLError as error:
-        raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
+        raise Unavailable(f"the target `{address.target}`: {_server_message(error)}") from None
 
 
-def _said(error: pymysql.MySQLError) -> str:
+def _server_message(error: pymysql.MySQLError) -> str:
     """The first line of the server's message; it contains no credentials."""
     said = str(error.args[-1]) if error.args else ""
     return (said.strip().splitlines() or ["no answer"])[0].lower()
@@ -128,13 +128,13 @@ class Database:
     """One MariaDB or MySQL server: its databases are the schemas of a catalog."""
 
     is_transactional: Final = False
-    has_dear_members: Final = True
+    has_expensive_members: Final = True
 
     def __init__(self, connection: pymysql.Connection[Any], address: Address) -> None:
         self._connection = connection
         self._address = address.with_views(view_marks(self._rows, address.view_schemas))
-        self._marks = Marks(address.target, address.store)
-        self._known = Known()
+        self._marks = RoleNames(address.target, address.store)
+        self._known = KnownRoles()
         self._read: Catalog | None = None
         (row,) = self._rows("SELECT VERSION() AS version")
         self._is_mysql = "MariaDB" not in row["version"]
@@ -166,7 +166,7 @@ class Database:
         """The tag behind the prefix in the names of new roles."""
         return self._marks.tag
 
-    def claim(self, known: Known) -> None:
+    def claim(self, known: KnownRoles) -> None:
         """Claims roles of a style, and those from before names had a tag: none has a comment."""
         self._known |= known
         self._read = None
@@ -192,7 +192,7 @@ class Database:
             where = f"in the connection {row['number']} of the server"
             raise under_way(self._address.target, where)
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Discards the cached tables of the server: MariaDB has no snapshot of them."""
         self._read = None
 
@@ -207,11 +207,11 @@ class Database:
 
     def objects(self) -> TargetObjects:
         """The current objects: users, databases, tables and views with their columns."""
-        catalog, beside = self._catalog(), [self._beside]
-        ours = self._ours(catalog)
-        tables = self._tables(self._beside)
+        catalog, beside = self._catalog(), [self._excluded_databases]
+        ours = self._managed(catalog)
+        tables = self._tables(self._excluded_databases)
         views = frozenset(path for path, row in tables.items() if row["kind"] == _VIEW)
-        engines = self._reached(tables)
+        engines = self._underlying_tables(tables)
         columns: dict[Path, dict[str, str]] = {path: {} for path in tables}
         for row in self._rows(_COLUMNS, beside):
             # A table that was created in between belongs to the next push.
@@ -222,7 +222,7 @@ class Database:
             schemas=schemas,
             columns=columns,
             views=views,
-            roles=catalog.roles.union(self._taken(catalog)) - ours.all,
+            roles=catalog.roles.union(self._unavailable_names(catalog)) - ours.all,
             longest_role=_LONGEST_ROLE_OF_MYSQL if self._is_mysql else _LONGEST_ROLE,
             row_policies=False,
             no_views=self._views(catalog).problem(),
@@ -234,7 +234,7 @@ class Database:
             descendants=engines.below,
         )
 
-    def _taken(self, catalog: Catalog) -> Iterator[str]:
+    def _unavailable_names(self, catalog: Catalog) -> Iterator[str]:
         """Names that no role can have because accounts have them: in MySQL a role is an account."""
         if self._is_mysql:
             yield from (one.user for one in catalog.accounts if one.host == EVERY_HOST)
@@ -249,35 +249,35 @@ class Database:
         """Tables and views with their engines, outside the databases `but`."""
         return {(row["s"], row["t"]): row for row in self._rows(_TABLES, [but])}
 
-    def _reached(self, tables: Mapping[Path, Mapping[str, Any]]) -> Reached:
+    def _underlying_tables(self, tables: Mapping[Path, Mapping[str, Any]]) -> UnderlyingTables:
         """The tables that tables, not views, reach through their engines."""
         held = (one for one in tables.items() if one[1]["kind"] != _VIEW)
-        return reached(self._rows, ((path, row["engine"]) for path, row in held))
+        return underlying_tables(self._rows, ((path, row["engine"]) for path, row in held))
 
     # --- what is held ---
 
-    def held(self) -> Roles:
-        """Our roles in their current state, with all changes by others; see `HeldRoles`."""
+    def managed_roles(self) -> Roles:
+        """Our roles in their current state, with all changes by others; see `ManagedRoles`."""
         catalog = self._catalog()
-        found = self._ours(catalog).roles()
+        found = self._managed(catalog).roles()
         views = self._views(catalog)
-        for name, own in views.held(found).items():
+        for name, own in views.current_views(found).items():
             # The grant of a role on its own view is part of the view.
             grants = found[name].grants.difference(map(views.right, own))
             found[name] = replace(found[name], grants=grants, views=frozenset(own.values()))
         return Roles(found)
 
-    def _ours(self, catalog: Catalog) -> HeldRoles:
-        return HeldRoles(catalog, self._marks, self._known)
+    def _managed(self, catalog: Catalog) -> ManagedRoles:
+        return ManagedRoles(catalog, self._marks, self._known)
 
-    def stuck(self, held: Roles) -> Roles:
+    def irrevocable(self, held: Roles) -> Roles:
         """The grants of our roles that the account cannot revoke; it can remove all members."""
-        return self._ours(self._catalog()).stuck(held)
+        return self._managed(self._catalog()).irrevocable(held)
 
     def holdings(self) -> Holdings:
         """The grants of accounts and roles other than ours."""
         catalog = self._catalog()
-        ours = self._ours(catalog)
+        ours = self._managed(catalog)
         by_host = ours.granted_by_host()
         granted = [*ours.granted_to_others()]
         granted += sorted({(name, grant) for name, grant, _ in by_host})
@@ -295,9 +295,9 @@ class Database:
         """The privileges held through the rights of others."""
         own = {(self._address.view_schema, name) for name in self._views(catalog).names()}
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
-        merges = merging(self._reached(self._tables(_SYSTEM)).below)
+        merges = merging(self._underlying_tables(self._tables(_SYSTEM)).below)
         databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
-        holders = self.held().holders().items()
+        holders = self.managed_roles().holders().items()
         creators = [
             name for grant, names in holders if grant.privilege == CREATES for name in names
         ]
@@ -306,7 +306,7 @@ class Database:
 
     def _view_text(self, path: Path) -> str:
         try:
-            (row,) = self._rows(f"SHOW CREATE VIEW {place(path)}")
+            (row,) = self._rows(f"SHOW CREATE VIEW {object_sql(path)}")
         except pymysql.MySQLError:
             if not self._connection.open:
                 raise
@@ -325,7 +325,7 @@ class Database:
             ]
         stored = {path[0] for path in paths if path}
         # Without SHOW DATABASES the account does not see databases on which it has no rights yet.
-        there = stored & self._databases() if _SHOWS in rights.everywhere else stored
+        there = stored & self._databases() if _SHOWS in rights.global_privileges else stored
         lacking = self._views(self._catalog()).missing_rights()
         return [
             *rights.missing(),
@@ -344,7 +344,9 @@ class Database:
     def _rights(self) -> AccountRights:
         me, catalog = self._me(), self._catalog()
         dynamic = self._dynamic(*me) if self._is_mysql else set()
-        return AccountRights(me, catalog.given(catalog.me), frozenset(dynamic), self._is_mysql)
+        return AccountRights(
+            me, catalog.direct_privileges(catalog.me), frozenset(dynamic), self._is_mysql
+        )
 
     def _me(self) -> Account:
         (row,) = self._rows("SELECT CURRENT_USER() AS me")
@@ -353,7 +355,7 @@ class Database:
 
     def _databases(self) -> frozenset[str]:
         """The databases that the account sees and that may be schemas of the catalog."""
-        return frozenset(row["s"] for row in self._rows(_SCHEMAS, [self._beside]))
+        return frozenset(row["s"] for row in self._rows(_SCHEMAS, [self._excluded_databases]))
 
     def _dynamic(self, user: str, host: str) -> set[str]:
         """The privileges in MySQL that have no column of their own."""
@@ -365,7 +367,7 @@ class Database:
     def statements(self, steps: Iterable[Step]) -> list[Statement]:
         """The statements for the steps in the current state; similar steps share a statement."""
         catalog = self._catalog()
-        names = {name: account for account, name in self._ours(catalog).grantees.items()}
+        names = {name: account for account, name in self._managed(catalog).grantees.items()}
         views = self._views(catalog)
         told = Statements(catalog, self._marks, names, views, marks_itself=not self._is_mysql)
         return [*told.of(steps)]
@@ -392,9 +394,9 @@ class Database:
                     refused.append(text)
                     is_open = is_open or takes
         if refused:
-            raise self._not_done(refused, is_open=is_open)
+            raise self._incomplete_push(refused, is_open=is_open)
 
-    def _not_done(self, refused: Sequence[str], *, is_open: bool) -> Unavailable:
+    def _incomplete_push(self, refused: Sequence[str], *, is_open: bool) -> Unavailable:
         listed = "; ".join(
             one if len(one) <= _SHOWN else f"{one[:_SHOWN]}…" for one in refused[:_LISTED]
         )
@@ -408,13 +410,13 @@ class Database:
         return Unavailable(f"the target `{self._address.target}`: {why}; {see}: {listed}{more}")
 
     def _views(self, catalog: Catalog) -> MaskingViews:
-        ours, has_views = self._ours(catalog).all, self._known.has_views
+        ours, has_views = self._managed(catalog).all, self._known.has_views
         return MaskingViews(
             self._rows, catalog, self._address, ours, has_views=has_views, is_mysql=self._is_mysql
         )
 
     @property
-    def _beside(self) -> tuple[str, ...]:
+    def _excluded_databases(self) -> tuple[str, ...]:
         """The databases that are no schemas of the catalog."""
         return *_SYSTEM, self._address.view_schema
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lakewarden.names.mysql_account import Account
 from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.mariadb_names import database_of, place, quoted
+from lakewarden.pushdown.mariadb_names import database_of, object_sql, quoted
 from lakewarden.pushdown.mariadb_powers import powers
 
 Rows = Callable[[str], list[dict[str, Any]]]
@@ -84,7 +84,7 @@ class Catalog:
         """The roles granted to each account or role."""
         return _grouped((one.grantee, one) for one in self.edges)
 
-    def given(self, account: Account) -> frozenset[Grant]:
+    def direct_privileges(self, account: Account) -> frozenset[Grant]:
         """The privileges that were granted to an account or a role directly."""
         return self.grants.get(account, frozenset())
 
@@ -118,7 +118,7 @@ def read(rows: Rows) -> Catalog:
         accounts=accounts,
         unlimited=frozenset(unlimited),
         proxies=proxies,
-        lent=lent_by(proxies, accounts, {*unlimited, me}),
+        lent=impersonable_accounts(proxies, accounts, {*unlimited, me}),
         roles=frozenset(roles),
         edges=tuple(
             Edge(_grantee(row), row["Role"], row["Admin_option"] == "Y")
@@ -138,7 +138,7 @@ def proxies_of(rows: Rows, accounts: Collection[Account]) -> tuple[tuple[Account
     return tuple(sorted(found))
 
 
-def lent_by(
+def impersonable_accounts(
     proxies: Iterable[tuple[Account, Account]],
     accounts: Collection[Account],
     others: Collection[Account],
@@ -217,14 +217,14 @@ def _privilege(name: str) -> str:
     return _NAMES.get(lower, lower.upper())
 
 
-def spelled(grant: Grant) -> tuple[str, str]:
+def privilege_sql(grant: Grant) -> tuple[str, str]:
     """A privilege of these tables and its object, in the syntax of statements.
 
-    >>> spelled(Grant(("s", "t", "c"), "SELECT"))
+    >>> privilege_sql(Grant(("s", "t", "c"), "SELECT"))
     ('SELECT (`c`)', ' ON `s`.`t`')
     """
     privilege, path = grant.privilege, grant.path
-    on = place(path)
+    on = object_sql(path)
     if privilege.endswith(ON_PATTERN):
         privilege, on = privilege.removesuffix(ON_PATTERN), f"{quoted(path[0])}.*"
     elif ON_ROUTINE in privilege:

@@ -36,16 +36,16 @@ _OPTIONS: Final = re.compile(rf"\n\) ENGINE=\w+((?:{_OPTION})*)$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class UnderlyingTables:
     """The tables that a table reads its rows from, and the tables for which they are unknown."""
 
     below: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
     unknown: Mapping[Path, str] = field(default_factory=dict)
 
 
-def reached(
+def underlying_tables(
     rows: Callable[[str], list[dict[str, Any]]], engines: Iterable[tuple[Path, str | None]]
-) -> Reached:
+) -> UnderlyingTables:
     """The tables that tables reach through their engines."""
     below: dict[Path, frozenset[Path]] = {}
     unknown: dict[Path, str] = {}
@@ -60,7 +60,7 @@ def reached(
         elif name not in _HOLDING:
             said = f"its engine `{engine}`" if engine else "an engine that the server cannot open"
             unknown[path] = f"{said} may read rows of other tables"
-    return Reached(below, unknown)
+    return UnderlyingTables(below, unknown)
 
 
 def _listed(rows: Callable[[str], list[dict[str, Any]]], path: Path) -> frozenset[Path] | None:

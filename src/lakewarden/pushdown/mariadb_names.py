@@ -67,10 +67,10 @@ def database_of(held: str) -> str | None:
     return name if pattern(name) == held else None
 
 
-def fitting(held: str) -> re.Pattern[str]:
+def pattern_regex(held: str) -> re.Pattern[str]:
     """The regular expression for a pattern of databases or of hosts.
 
-    >>> bool(fitting("a%").fullmatch("ab")), bool(fitting("a_").fullmatch("b"))
+    >>> bool(pattern_regex("a%").fullmatch("ab")), bool(pattern_regex("a_").fullmatch("b"))
     (True, False)
     """
     parts = re.findall(r"\\.|.", held, re.DOTALL)
@@ -82,21 +82,21 @@ def fitting(held: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
-def may_come_from(host: str, pattern: str) -> bool:
+def may_match_host(host: str, pattern: str) -> bool:
     """Whether a client of an account with this host may also match another account's host.
 
     Networks are not evaluated: any host may be in one.
 
-    >>> may_come_from("10.0.0.1", "10.%"), may_come_from("%", "10.%")
+    >>> may_match_host("10.0.0.1", "10.%"), may_match_host("%", "10.%")
     (True, False)
     """
-    return "/" in pattern or fitting(pattern).fullmatch(host) is not None
+    return "/" in pattern or pattern_regex(pattern).fullmatch(host) is not None
 
 
-def place(path: Path) -> str:
+def object_sql(path: Path) -> str:
     """The object of a privilege, in the syntax of statements.
 
-    >>> place(("a_b", "t")), place(())
+    >>> object_sql(("a_b", "t")), object_sql(())
     ('`a_b`.`t`', '*.*')
     """
     if not path:
@@ -123,15 +123,17 @@ def member_of(name: str) -> Account | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class RoleNames:
     """The names of our roles in a target: shared ones, and one for each user.
 
     They contain a tag of the store, which distinguishes them from those of another store with a
     target of the same name. `kept` are our personal roles from before names had a tag.
 
-    >>> Marks("shop").is_shared("lw_shop_0123456789abcdef"), Marks("shop").is_shared("lw_shop_x")
-    (True, False)
-    >>> Marks("shop", "1f0c").is_shared("lw_shop_0123456789abcdef")
+    >>> RoleNames("shop").is_shared("lw_shop_0123456789abcdef")
+    True
+    >>> RoleNames("shop").is_shared("lw_shop_x")
+    False
+    >>> RoleNames("shop", "1f0c").is_shared("lw_shop_0123456789abcdef")
     False
     """
 
@@ -157,12 +159,12 @@ class Marks:
 
     def is_personal(self, name: str) -> bool:
         """Whether a role may be one of a user."""
-        return self._is(name, "-") or name in self.kept
+        return self._matches(name, "-") or name in self.kept
 
     def is_shared(self, name: str) -> bool:
         """Whether a role may be one of several users."""
-        return self._is(name, "_")
+        return self._matches(name, "_")
 
-    def _is(self, name: str, sign: str) -> bool:
+    def _matches(self, name: str, sign: str) -> bool:
         digits = f"{self.tag}[0-9a-v]{{{_DIGITS - len(self.tag)}}}" if self.tag else _OLD_DIGITS
         return re.fullmatch(f"lw_{self.target}{sign}{digits}", name) is not None

@@ -18,7 +18,7 @@ from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import READ, Grant, Path
 from lakewarden.pushdown.mariadb_catalog import ON_ROUTINE
-from lakewarden.pushdown.mariadb_names import fitting
+from lakewarden.pushdown.mariadb_names import pattern_regex
 from lakewarden.pushdown.owners_rights import Way
 
 Query = Callable[..., list[dict[str, Any]]]
@@ -126,7 +126,7 @@ def expanded(
     for grantee, grant in grants:
         yield grantee, grant
         if grant.privilege.endswith(ON_PATTERN):
-            fits, privilege = fitting(grant.path[0]), grant.privilege.removesuffix(ON_PATTERN)
+            fits, privilege = pattern_regex(grant.path[0]), grant.privilege.removesuffix(ON_PATTERN)
             for name in filter(fits.fullmatch, databases):
                 yield grantee, Grant((name,), privilege)
 

@@ -16,8 +16,8 @@ from typing import Final
 
 from lakewarden.names.mysql_account import EVERY_HOST, Account, account_of
 from lakewarden.pushdown.grants import NESTED_IN, Grant, MaskingView
-from lakewarden.pushdown.mariadb_catalog import LOGIN, Catalog, spelled
-from lakewarden.pushdown.mariadb_names import Marks, grantee, member_of, quoted
+from lakewarden.pushdown.mariadb_catalog import LOGIN, Catalog, privilege_sql
+from lakewarden.pushdown.mariadb_names import RoleNames, grantee, member_of, quoted
 from lakewarden.pushdown.mariadb_views import MaskingViews
 from lakewarden.pushdown.plan import Act, Step
 from lakewarden.pushdown.statement import MARKING, TIDYING, Statement
@@ -35,7 +35,7 @@ class Statements:
     def __init__(
         self,
         catalog: Catalog,
-        marks: Marks,
+        marks: RoleNames,
         names: Mapping[str, Account],
         views: MaskingViews,
         *,
@@ -60,7 +60,7 @@ class Statements:
         for act in (Act.REVOKE_MEMBER, Act.REVOKE):
             if act in by_act:
                 by_act[act] = [one for one in by_act[act] if one.role not in self._gone]
-        for text in self._mark(sorted(self._catalog.unmarked - self._gone)):
+        for text in self._make_administrator(sorted(self._catalog.unmarked - self._gone)):
             yield Statement(MARKING, text)
         does: Mapping[Act, Callable[[Sequence[Step]], Iterator[str]]] = {
             Act.REVOKE_MEMBER: self._members_revoked,
@@ -81,12 +81,16 @@ class Statements:
 
     def _tidied(self, steps: Iterable[Step]) -> Iterator[str]:
         """Drops users' roles that are empty after the steps, and views that no role has."""
-        yield from self._views.tidied(self._gone)
-        yield from self._drop(role for role, left in sorted(self._left(steps).items()) if not left)
+        yield from self._views.cleanup(self._gone)
+        yield from self._drop(
+            role for role, left in sorted(self._remaining_roles(steps).items()) if not left
+        )
 
-    def _left(self, steps: Iterable[Step]) -> Mapping[str, set[str]]:
+    def _remaining_roles(self, steps: Iterable[Step]) -> Mapping[str, set[str]]:
         """The roles that each user's role still has after the steps."""
-        kept = (role for role in self._personal() - self._gone if not self._given(role))
+        kept = (
+            role for role in self._personal() - self._gone if not self._has_direct_privileges(role)
+        )
         held = {role: self._catalog.edges_from.get(Account(role, ""), ()) for role in kept}
         left = {role: {one.role for one in edges} - self._gone for role, edges in held.items()}
         for step in steps:
@@ -97,8 +101,8 @@ class Statements:
                 own.add(step.role)
         return left
 
-    def _given(self, role: str) -> bool:
-        return bool(self._catalog.given(Account(role, "")))
+    def _has_direct_privileges(self, role: str) -> bool:
+        return bool(self._catalog.direct_privileges(Account(role, "")))
 
     def _personal(self) -> set[str]:
         return {one for one in self._catalog.administered if self._marks.is_personal(one)}
@@ -114,9 +118,9 @@ class Statements:
         for start in range(0, len(roles), MOST):
             some = ", ".join(map(quoted, roles[start : start + MOST]))
             yield f"CREATE ROLE {some}"
-            yield from self._mark(roles[start : start + MOST])
+            yield from self._make_administrator(roles[start : start + MOST])
 
-    def _mark(self, roles: Sequence[str]) -> Iterator[str]:
+    def _make_administrator(self, roles: Sequence[str]) -> Iterator[str]:
         """Makes the account the administrator of the roles, if the server does not do so itself."""
         if roles and not self._marks_itself:
             some = ", ".join(map(quoted, roles))
@@ -168,7 +172,7 @@ class Statements:
         for step in sorted(steps, key=_granted):
             if _is_log_in(step):
                 continue
-            privilege, on = _spelled(_grant(step))
+            privilege, on = _privilege_sql(_grant(step))
             alone = "" if on else privilege
             by_place.setdefault((on, alone, self._grantee(step)), {})[privilege] = None
         whom: dict[tuple[str, str], list[str]] = {}
@@ -225,8 +229,8 @@ def _each(statement: str, grantees: Iterable[str]) -> Iterator[str]:
         yield f"{statement} {', '.join(whole[start : start + MOST])}"
 
 
-def _spelled(grant: Grant) -> tuple[str, str]:
+def _privilege_sql(grant: Grant) -> tuple[str, str]:
     """The privilege in the syntax of statements, and its object; a role has no object."""
     if grant.privilege.startswith(NESTED_IN):
         return quoted(grant.privilege.removeprefix(NESTED_IN)), ""
-    return spelled(grant)
+    return privilege_sql(grant)

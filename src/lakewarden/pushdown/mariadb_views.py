@@ -24,7 +24,7 @@ from pymysql.converters import escape_string
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.grants import EVERY_ROW, READ, Grant, MaskingView
-from lakewarden.pushdown.mariadb_catalog import GRANT_OPTION, Catalog, spelled
+from lakewarden.pushdown.mariadb_catalog import GRANT_OPTION, Catalog, privilege_sql
 from lakewarden.pushdown.mariadb_names import grantee, quoted
 from lakewarden.pushdown.masking_views import (
     NAME_DIGITS,
@@ -87,7 +87,7 @@ WHERE made.TABLE_SCHEMA = {schema} AND noted.name IN ({names})
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
+class _ManagedView:
     """A view of ours: its note, and its state, which is None if the view does not exist.
 
     A view that is not `by_us` reads with the rights of another account than the one that pushes.
@@ -118,7 +118,7 @@ class MaskingViews:
         has_views: bool = False,
         is_mysql: bool = False,
     ) -> None:
-        self._rows, self._catalog, self._ours = rows, catalog, ours
+        self._rows, self._catalog, self._managed_roles = rows, catalog, ours
         self._schema, self._mark = address.view_schema, address.mark
         self._marks = {address.mark, address.old_mark} if has_views else {address.mark}
         told = (one for one in _STATE if not (is_mysql and one == "ALGORITHM"))
@@ -141,14 +141,14 @@ class MaskingViews:
 
     def missing_rights(self) -> list[str]:
         """The rights that the account that pushes lacks on the database of the views."""
-        given = self._catalog.given(self._catalog.me)
+        given = self._catalog.direct_privileges(self._catalog.me)
         own = {one.privilege for one in given if one.path in ((), (self._schema,))}
         return [one for one in RIGHTS if one not in own]
 
-    def held(self, roles: Iterable[str]) -> Mapping[str, Mapping[str, MaskingView]]:
+    def current_views(self, roles: Iterable[str]) -> Mapping[str, Mapping[str, MaskingView]]:
         """The views of these roles by name; one that differs from its note is marked as altered."""
         found: dict[str, dict[str, MaskingView]] = {one: {} for one in roles}
-        for name, own in self._own.items():
+        for name, own in self._managed_views.items():
             role = own.note.role
             if role in found and own.state is not None and self._may_read(role, name):
                 found[role][name] = own.note.found(own.state, is_usable=own.by_us)
@@ -163,15 +163,15 @@ class MaskingViews:
         return Grant((self._schema, name), READ)
 
     def _may_read(self, role: str, name: str) -> bool:
-        return self.right(name) in self._catalog.given(Account(role, ""))
+        return self.right(name) in self._catalog.direct_privileges(Account(role, ""))
 
     @cached_property
-    def _own(self) -> Mapping[str, _Own]:
+    def _managed_views(self) -> Mapping[str, _ManagedView]:
         """Our views by name, including those with a note that do not exist."""
-        made = self._made if self._notes else {}
+        made = self._server_records if self._notes else {}
         me = f"{self._catalog.me.user}@{self._catalog.me.host}"
         return {
-            name: _Own(note, self._state(name, row), bool(row) and row["definer"] == me)
+            name: _ManagedView(note, self._state(name, row), bool(row) and row["definer"] == me)
             for name, note in self._notes.items()
             for row in (made.get(name, {}),)
         }
@@ -186,23 +186,25 @@ class MaskingViews:
         return dict(sorted(ours.items()))
 
     @cached_property
-    def _made(self) -> Mapping[str, Mapping[str, Any]]:
+    def _server_records(self) -> Mapping[str, Mapping[str, Any]]:
         """The server's record of each view."""
         views = _VIEWS.format(self._state_of)
         return {row["name"]: row for row in self._rows(views, (self._schema,))}
 
     def _state(self, name: str, row: Mapping[str, Any]) -> str | None:
         """The server's record of a view, and the grants of others on it."""
-        others = (f"{user_name(one)}: {grant}" for one, grant in self._others.get(name, ()))
+        others = (f"{user_name(one)}: {grant}" for one, grant in self._foreign_grants.get(name, ()))
         return "\n".join([row["state"], *others]) if row else None
 
     @cached_property
-    def _others(self) -> Mapping[str, list[tuple[Account, Grant]]]:
+    def _foreign_grants(self) -> Mapping[str, list[tuple[Account, Grant]]]:
         """The grants of others on each view and on its columns."""
-        roles = {Account(name, "") for name in self._catalog.roles if name not in self._ours}
+        roles = {
+            Account(name, "") for name in self._catalog.roles if name not in self._managed_roles
+        }
         found: dict[str, list[tuple[Account, Grant]]] = {}
         for account in sorted(roles.union(self._catalog.accounts)):
-            for one in sorted(self._catalog.given(account)):
+            for one in sorted(self._catalog.direct_privileges(account)):
                 if one.path[:1] == (self._schema,) and one.path[1:]:
                     found.setdefault(one.path[1], []).append((account, one))
         return found
@@ -244,9 +246,9 @@ class MaskingViews:
         """Creates the views, and then grants the right to read them to their roles alone."""
         if not views:
             return
-        yield from self._make_database()
+        yield from self._create_database()
         named = dict(zip(self._free(views), views, strict=True))
-        yield from self._noted(named)
+        yield from self._write_notes(named)
         for name, (_, view) in named.items():
             # Grants on an earlier view of that name.
             yield from self._revoked(name)
@@ -260,23 +262,23 @@ class MaskingViews:
         for name, (role, _) in named.items():
             yield f"GRANT {READ} ON {self._at(name)} TO {quoted(role)}"
 
-    def tidied(self, gone: Collection[str]) -> Iterator[str]:
+    def cleanup(self, gone: Collection[str]) -> Iterator[str]:
         """Drops the views that no role reads without `gone`, and the database if it is empty."""
         if not (self._is_marked or self._makes_database):
             return
         roles = self._catalog.roles.difference(gone)
-        read = {name for one in self.held(roles).values() for name in one} | self._added
+        read = {name for one in self.current_views(roles).values() for name in one} | self._added
         left = self._notes.keys() - self._dropped
         yield from self._drop(sorted(left - read))
         # Only our views are dropped, whatever the other names are.
-        names = (self._names - (self._dropped & self._made.keys())) | self._added
+        names = (self._names - (self._dropped & self._server_records.keys())) | self._added
         if names <= {_TABLE} and not self._programs:
             yield f"DROP DATABASE {quoted(self._schema)}"
 
     def _free(self, views: Sequence[tuple[str, MaskingView]]) -> Iterator[str]:
         """A name for each view: its own, or a free one."""
-        own = self._own
-        taken = {*self._names} - (self._dropped & self._made.keys())
+        own = self._managed_views
+        taken = {*self._names} - (self._dropped & self._server_records.keys())
         mine = {name for name, one in own.items() if one.state is not None} - self._dropped
         for role, view in views:
             names = view_names(view.path, role, _shortened)
@@ -290,7 +292,7 @@ class MaskingViews:
             self._dropped.discard(name)
             yield name
 
-    def _make_database(self) -> Iterator[str]:
+    def _create_database(self) -> Iterator[str]:
         if self._is_marked:
             return
         self._makes_database = True
@@ -310,11 +312,11 @@ class MaskingViews:
         return f"CREATE OR REPLACE {options} VIEW {self._at(name)} AS {text}{barrier}"
 
     def _revoked(self, name: str) -> Iterator[str]:
-        for account, grant in self._others.get(name, ()):
-            privilege, on = spelled(grant)
+        for account, grant in self._foreign_grants.get(name, ()):
+            privilege, on = privilege_sql(grant)
             yield f"REVOKE {privilege}{on} FROM {grantee(account)}"
 
-    def _noted(self, named: Mapping[str, tuple[str, MaskingView]]) -> Iterator[str]:
+    def _write_notes(self, named: Mapping[str, tuple[str, MaskingView]]) -> Iterator[str]:
         """Writes notes on views before they are created."""
         rows = [
             f"({_literal(name)}, {_literal(note_on(self._mark, role, view, '').text)})"

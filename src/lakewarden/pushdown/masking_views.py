@@ -91,13 +91,13 @@ def view_query(view: MaskingView, quoted: Callable[[str], str]) -> str:
     >>> view_query(MaskingView(("s", "t"), (("a", ""), ("b", "0")), "a > 1"), str.upper)
     'SELECT A, 0 AS B FROM S.T WHERE a > 1'
     """
-    shown = ", ".join(_shown(quoted(name), value) for name, value in view.columns)
+    shown = ", ".join(_select_item(quoted(name), value) for name, value in view.columns)
     place = ".".join(map(quoted, view.path))
     text = f"SELECT {shown} FROM {place}"  # noqa: S608 — names are quoted, values are of ours
     return text if view.condition == EVERY_ROW else f"{text} WHERE {view.condition}"
 
 
-def _shown(column: str, value: str) -> str:
+def _select_item(column: str, value: str) -> str:
     if not value:
         return column
     # A NULL without a type would become a text, whatever the type of the column.

@@ -22,11 +22,11 @@ from lakewarden.pushdown.mariadb_catalog import (
     Catalog,
     Edge,
     Rows,
-    lent_by,
+    impersonable_accounts,
     privileges_of,
     proxies_of,
 )
-from lakewarden.pushdown.mariadb_names import Marks
+from lakewarden.pushdown.mariadb_names import RoleNames
 from lakewarden.pushdown.mariadb_powers import powers
 
 _EDGES: Final = "SELECT * FROM mysql.role_edges"
@@ -37,7 +37,7 @@ _IN_LIST: Final = re.compile(rf"(?P<user>{_NAME})(?:\s*@\s*(?P<host>{_NAME}))?")
 """One role in a list of roles."""
 
 
-def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
+def read(rows: Rows, marks: RoleNames, claimed: Collection[str]) -> Catalog:
     """Reads the catalog; the account must be able to read the system's tables.
 
     `claimed` are names of roles that the store knows as ours.
@@ -81,7 +81,9 @@ def read(rows: Rows, marks: Marks, claimed: Collection[str]) -> Catalog:
             for one, grants in found.items()
             for as_is in ({one, Account(_role(one), "")} if one in roles else {one})
         },
-        lent=lent_by(proxies, accounts, {*unlimited, me}).union(granted & accounts.keys()),
+        lent=impersonable_accounts(proxies, accounts, {*unlimited, me}).union(
+            granted & accounts.keys()
+        ),
     )
     return _with_mandatory(_with_unmarked(catalog, roles, marks, claimed), rows)
 
@@ -100,7 +102,7 @@ def _role(account: Account) -> str:
     return account.user if account.host == EVERY_HOST else user_name(account)
 
 
-def _default(names: Iterable[str], marks: Marks) -> str:
+def _default(names: Iterable[str], marks: RoleNames) -> str:
     """The default role of an account; of several, one that is not ours, if there is one."""
     return min(names, key=lambda name: (marks.is_personal(name), name), default="")
 
@@ -115,12 +117,12 @@ def _edges(rows: Iterable[Mapping[str, Any]], roles: Collection[Account]) -> Ite
             yield Edge(to, role, is_admin)
 
 
-def _is_named(role: str, marks: Marks, claimed: Collection[str]) -> bool:
+def _is_named(role: str, marks: RoleNames, claimed: Collection[str]) -> bool:
     return marks.is_personal(role) or marks.is_shared(role) or role in claimed
 
 
 def _with_unmarked(
-    catalog: Catalog, roles: Collection[Account], marks: Marks, claimed: Collection[str]
+    catalog: Catalog, roles: Collection[Account], marks: RoleNames, claimed: Collection[str]
 ) -> Catalog:
     """The catalog, with us as the administrator of our empty roles."""
     known = {one.role for one in catalog.edges} | {one.grantee.user for one in catalog.edges}
@@ -131,7 +133,7 @@ def _with_unmarked(
         for name in (one.user,)
         if _is_named(name, marks, claimed)
         and name not in known
-        and not catalog.given(Account(name, ""))
+        and not catalog.direct_privileges(Account(name, ""))
     }
     edges = (Edge(catalog.me, name, is_admin=True) for name in sorted(unmarked))
     return replace(catalog, edges=(*catalog.edges, *edges), unmarked=frozenset(unmarked))
@@ -163,9 +165,9 @@ def _with_mandatory(catalog: Catalog, rows: Rows) -> Catalog:
         name = todo.pop()
         if name and name not in seen:
             seen.add(name)
-            everybody |= catalog.given(Account(name, ""))
+            everybody |= catalog.direct_privileges(Account(name, ""))
             todo += [one.role for one in catalog.edges_from.get(Account(name, ""), ())]
     if not everybody:
         return catalog
-    own = catalog.given(EVERYONE) | everybody
+    own = catalog.direct_privileges(EVERYONE) | everybody
     return replace(catalog, grants={**catalog.grants, EVERYONE: frozenset(own)})

@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 
 def named(
-    wanted: Iterable[Role],
+    desired: Iterable[Role],
     held: Roles,
     pushed: Roles,
     prefix: str,
@@ -68,7 +68,7 @@ def named(
     one with the same grants. A new name begins with the prefix and the tag, followed by a digest
     of the role. No role gets a name of the `others`. The `fixed` roles already have names.
     """
-    orders = {role: _order(role) for role in wanted if not role.is_empty}
+    orders = {role: _order(role) for role in desired if not role.is_empty}
     roles = sorted(orders, key=orders.__getitem__)
     known = {**held.roles, **pushed.roles}
     free = {
@@ -120,36 +120,36 @@ def _new_name(order: Sequence[str], prefix: str, tag: str, taken: set[str]) -> s
         number += 1
 
 
-def replaced(stuck: Roles, wanted: Roles) -> Roles:
+def replaced(irrevocable: Roles, desired: Roles) -> Roles:
     """The roles that are dropped as a whole, and recreated if they are wanted.
 
-    `stuck` has the members and grants of held roles that the account cannot revoke. They only
+    `irrevocable` has the members and grants of held roles that the account cannot revoke. They only
     matter if they are not wanted.
     """
     return Roles(
         {
             name: role
-            for name, role in stuck.roles.items()
-            for after in (wanted.roles.get(name, Role(_NOBODY)),)
+            for name, role in irrevocable.roles.items()
+            for after in (desired.roles.get(name, Role(_NOBODY)),)
             if role.members - after.members or role.grants - after.grants
         }
     )
 
 
-def steps(held: Roles, wanted: Roles, anew: Roles = NOTHING) -> Iterator[Step]:
+def steps(held: Roles, desired: Roles, recreated: Roles = NOTHING) -> Iterator[Step]:
     """The steps in their order of execution.
 
-    Roles in `anew` are dropped with their stuck parts: see `replaced`. Everything else is revoked
-    from them first, because such a role may stay if another object depends on it.
+    Roles in `recreated` are dropped with what cannot be revoked: see `replaced`. Everything else is
+    revoked from them first, because such a role may stay if another object depends on it.
     """
-    before = {name: role for name, role in held.roles.items() if name not in anew.roles}
-    after = wanted.roles
+    before = {name: role for name, role in held.roles.items() if name not in recreated.roles}
+    after = desired.roles
     for name, role in sorted(held.roles.items()):
-        stuck = anew.roles.get(name)
-        if stuck is None:
-            yield from _taken(name, role, after.get(name, Role(_NOBODY)))
+        irrevocable = recreated.roles.get(name)
+        if irrevocable is None:
+            yield from _removal_steps(name, role, after.get(name, Role(_NOBODY)))
         else:
-            yield from _taken(name, role, stuck)
+            yield from _removal_steps(name, role, irrevocable)
     for name in sorted(held.roles):
         if name not in before or name not in after:
             yield Step(Act.DROP_ROLE, name)
@@ -161,7 +161,7 @@ def steps(held: Roles, wanted: Roles, anew: Roles = NOTHING) -> Iterator[Step]:
             yield from part(name, before.get(name, Role(frozenset())), after[name])
 
 
-def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
+def _removal_steps(name: str, before: Role, after: Role) -> Iterator[Step]:
     """A row policy goes last: while there are rights on the table, it limits them.
 
     The role may not read a view's table before the view is dropped, or afterwards.
@@ -221,9 +221,9 @@ class AccessChange:
     example: tuple[str, ...]
 
 
-def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
+def access_changes(held: Roles, desired: Roles) -> list[AccessChange]:
     """The effect of a plan on users; changes for the same users and privilege are combined."""
-    before, after = ({**one.holders(), **one.readers()} for one in (held, wanted))
+    before, after = ({**one.holders(), **one.readers()} for one in (held, desired))
     return holder_changes(before, after)
 
 

@@ -16,23 +16,23 @@ from psycopg.conninfo import conninfo_to_dict
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.grants import Known, Path, Roles
+from lakewarden.pushdown.grants import KnownRoles, Path, Roles
 from lakewarden.pushdown.limited_connection import ANSWER_S, LimitedConnection
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.postgresql_account import AccountRights
 from lakewarden.pushdown.postgresql_foreign import holdings
-from lakewarden.pushdown.postgresql_held import OurRoles
+from lakewarden.pushdown.postgresql_managed_roles import ManagedRoles
 from lakewarden.pushdown.postgresql_objects import found_objects, role_names
 from lakewarden.pushdown.postgresql_statements import (
     Statements,
     TargetState,
-    left_by,
-    was_secured,
+    had_row_security,
+    role_losing_member,
 )
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.statement import Statement
-from lakewarden.pushdown.wanted import TargetObjects
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.push_lock import under_way
 
@@ -132,9 +132,9 @@ def connected(
                 connection.execute("SET client_encoding TO 'LATIN1'")
             yield Database(connection, address)
     except (psycopg.ProgrammingError, psycopg.DataError) as error:
-        raise BadInput(_said(error)) from None
+        raise BadInput(_server_message(error)) from None
     except psycopg.Error as error:
-        raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
+        raise Unavailable(f"the target `{address.target}`: {_server_message(error)}") from None
     except UnicodeError:
         message = f"the target `{address.target}`: the server has a name in another encoding"
         raise BadInput(f"{message} than the database") from None
@@ -163,7 +163,7 @@ def _is_port(text: str) -> bool:
     return not text or text.isdecimal()
 
 
-def _said(error: psycopg.Error) -> str:
+def _server_message(error: psycopg.Error) -> str:
     """The first line of the server's message; it contains no credentials."""
     return (str(error).strip().splitlines() or ["no answer"])[0].lower()
 
@@ -172,12 +172,12 @@ class Database:
     """One database of PostgreSQL, within a transaction."""
 
     is_transactional: Final = True
-    has_dear_members: Final = False
+    has_expensive_members: Final = False
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection, self._given = connection, address
         self._address = self._addressed()
-        self._known = Known()
+        self._known = KnownRoles()
 
     def _addressed(self) -> Address:
         """The address with the schema of masking views, by the current marks of schemas."""
@@ -189,8 +189,8 @@ class Database:
         return MaskingViews(self._connection, self._address, has_old=self._known.has_views)
 
     @property
-    def _ours(self) -> OurRoles:
-        return OurRoles(self._rows, self._address, self._known, self._views)
+    def _managed(self) -> ManagedRoles:
+        return ManagedRoles(self._rows, self._address, self._known, self._views)
 
     @property
     def prefix(self) -> str:
@@ -215,7 +215,7 @@ class Database:
         if self._rows(_LOCKED, [high, low]):
             raise under_way(self._address.target)
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Reads everything from now on from one snapshot; nothing can be changed then."""
         self._connection.commit()
         self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -233,29 +233,29 @@ class Database:
         """Empty: the comments of our roles mark them, whatever their names."""
         return ""
 
-    def claim(self, known: Known) -> None:
+    def claim(self, known: KnownRoles) -> None:
         """Claims known roles and views that are marked as before marks had a store id."""
         self._known |= known
 
     def objects(self) -> TargetObjects:
         """The current objects: users, schemas, tables and views with their columns."""
-        ours = {*self._ours.ids().values()}
+        ours = {*self._managed.ids().values()}
         return found_objects(self._rows, self._address, ours, self._views.problem())
 
     # --- what is held ---
 
-    def held(self) -> Roles:
+    def managed_roles(self) -> Roles:
         """Our roles in their current state, with all changes by others."""
-        return self._ours.held()
+        return self._managed.roles()
 
-    def stuck(self, held: Roles) -> Roles:
+    def irrevocable(self, held: Roles) -> Roles:
         """The memberships and grants of our roles that the account cannot revoke."""
-        return self._ours.stuck(held)
+        return self._managed.irrevocable(held)
 
     def holdings(self) -> Holdings:
         """The grants of accounts and roles other than ours."""
         masking = [(self._address.view_schema, name) for name in self._views.names()]
-        return holdings(self._rows, self._ours.ids(), masking)
+        return holdings(self._rows, self._managed.ids(), masking)
 
     # --- the account ---
 
@@ -265,12 +265,12 @@ class Database:
 
     def missing_rights(self, paths: Collection[Path]) -> list[str]:
         """The rights that a push to these paths needs and the account lacks, with the remedies."""
-        return [*self._rights.missing(paths, self._ours.ids())]
+        return [*self._rights.missing(paths, self._managed.ids())]
 
     def warnings(self) -> list[str]:
         """The excessive rights of the account, and the grants that it cannot revoke."""
-        granted = self._ours.not_plain().values()
-        return [*self._rights.warnings(granted, self._ours.ids())]
+        granted = self._managed.not_plain().values()
+        return [*self._rights.warnings(granted, self._managed.ids())]
 
     def acts_as(self, account: ServerAccount) -> bool:
         """Whether the account that pushes is this one, or may act as it, such as a superuser."""
@@ -281,7 +281,7 @@ class Database:
     def statements(self, steps: Iterable[Step]) -> list[Statement]:
         """The statements for the steps in the current state; similar steps share a statement."""
         todo = list(steps)
-        state = self._state({of for step in todo for of in left_by(step)})
+        state = self._state({of for step in todo for of in role_losing_member(step)})
         return [*Statements(state, self._address, self._connection).of(todo)]
 
     def _state(self, left: Collection[str]) -> TargetState:
@@ -297,17 +297,19 @@ class Database:
                 own[name] = comment
             if is_secured:
                 secured.add((schema, table))
-        elsewhere = self._rows(_USED_ELSEWHERE, [[*self._ours.ids()]])
-        not_plain = self._ours.not_plain()
-        stuck = {one.role for one in not_plain.values() if one.is_stuck}
+        elsewhere = self._rows(_USED_ELSEWHERE, [[*self._managed.ids()]])
+        not_plain = self._managed.not_plain()
+        irrevocable = {one.role for one in not_plain.values() if one.is_stuck}
         return TargetState(
             database=self._connection.info.dbname,
             roles=role_names(self._rows),
-            unmarked=self._ours.to_mark(),
+            unmarked=self._managed.to_mark(),
             grantors=grantors,
             policies={path: frozenset(own) for path, own in policies.items()},
-            secured=frozenset(path for path in secured if was_secured(policies[path].values())),
-            used_elsewhere=frozenset(name for (name,) in elsewhere) | stuck,
+            secured=frozenset(
+                path for path in secured if had_row_security(policies[path].values())
+            ),
+            used_elsewhere=frozenset(name for (name,) in elsewhere) | irrevocable,
             not_plain=not_plain,
             views=self._views.found(),
         )

@@ -105,11 +105,11 @@ class AccountRights:
         if self._is_super:
             what = "the account is a superuser, which a push does not need"
             yield f"{what}: give the target its own account"
-        stuck: dict[str, list[HeldGrant]] = {}
+        irrevocable: dict[str, list[HeldGrant]] = {}
         for one in granted:
             if one.is_stuck:
-                stuck.setdefault(one.grantor, []).append(one)
-        for grantor, own in sorted(stuck.items()):
+                irrevocable.setdefault(one.grantor, []).append(one)
+        for grantor, own in sorted(irrevocable.items()):
             what = f"it cannot revoke what {self._quoted(grantor)} granted to lakewarden's roles"
             example = f"{own[0].privilege} on {own[0].kind} {own[0].object} to `{own[0].role}`"
             follows = "a push creates the role again, and the old role stays without members"

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import Final
 
 from lakewarden.pushdown.address import Address
+from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.grants import Path
-from lakewarden.pushdown.postgresql_powers import LENT, Rows, lent
-from lakewarden.pushdown.wanted import TargetObjects
+from lakewarden.pushdown.postgresql_powers import LENT, Rows, accounts_granted_as_roles
 
 _OBJECTS: Final = """
 SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind = 'f',
@@ -77,7 +77,7 @@ def found_objects(
     return TargetObjects(
         users=frozenset(name for name, is_unlimited in users if not is_unlimited),
         unlimited=frozenset(name for name, is_unlimited in users if is_unlimited),
-        refused_users={of: LENT for of, _ in lent(rows)},
+        refused_users={of: LENT for of, _ in accounts_granted_as_roles(rows)},
         schemas=frozenset(schemas),
         columns=columns,
         views=frozenset(views),

@@ -40,7 +40,7 @@ WHERE d.defaclobjtype IN ('r', 'n') AND acl.grantee <> d.defaclrole
 """
 
 
-def lent(rows: Rows) -> Iterator[tuple[str, str]]:
+def accounts_granted_as_roles(rows: Rows) -> Iterator[tuple[str, str]]:
     """Accounts that were granted to others as if they were roles, each with such a grantee.
 
     The creator of an account may grant it, but is not a grantee until then.
@@ -61,6 +61,6 @@ def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[s
     }
     for grantee, path, power in rows(_POWERS, about):
         yield grantee, Grant(tuple(path), power)
-    for of, member in lent(rows):
+    for of, member in accounts_granted_as_roles(rows):
         if of not in ours:
             yield member, Grant((), MEMBER_OF + of)

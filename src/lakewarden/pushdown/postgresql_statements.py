@@ -99,12 +99,12 @@ class Statements:
         todo = list(steps)
         self._made = frozenset(step.role for step in todo if step.act is Act.CREATE_ROLE)
         for name in self._found.unmarked:
-            yield Statement(MARKING, self._marking(name).as_string(self._context))
-        for _, alike in groupby(todo, _alike):
+            yield Statement(MARKING, self._mark_comment(name).as_string(self._context))
+        for _, alike in groupby(todo, _batch_key):
             some = [*alike]
             for statement in self._for(some):
                 yield Statement(some[0].act.value, statement.as_string(self._context))
-        for statement in self._views.tidied(self._roles):
+        for statement in self._views.cleanup(self._roles):
             yield Statement(TIDYING, statement.as_string(self._context))
 
     def _for(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
@@ -151,9 +151,9 @@ class Statements:
     def _create_role(self, name: str) -> Iterator[sql.Composed]:
         self._roles.add(name)
         yield sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name))
-        yield self._marking(name)
+        yield self._mark_comment(name)
 
-    def _marking(self, name: str) -> sql.Composed:
+    def _mark_comment(self, name: str) -> sql.Composed:
         role, mark = sql.Identifier(name), sql.Literal(self._address.mark)
         return sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
 
@@ -170,7 +170,7 @@ class Statements:
             yield sql.SQL("REVOKE {} FROM CURRENT_USER").format(role)
             yield sql.SQL("COMMENT ON ROLE {} IS NULL").format(role)
             if name in self._made:
-                left = self._name_left(name)
+                left = self._leftover_name(name)
                 yield sql.SQL("ALTER ROLE {} RENAME TO {}").format(role, sql.Identifier(left))
             return
         self._roles.discard(name)
@@ -183,7 +183,7 @@ class Statements:
         yield sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE").format(role)
         yield sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(role)
 
-    def _name_left(self, name: str) -> str:
+    def _leftover_name(self, name: str) -> str:
         """A free name for a role that stays, so that another role can have the original name."""
         stem = name.encode()[: MAX_NAME_BYTES - _LEFT_BYTES].decode(errors="ignore")
         left = next(one for one in (f"{stem}_left{n}" for n in count(1)) if one not in self._roles)
@@ -200,7 +200,7 @@ class Statements:
     # --- privileges ---
 
     def _revoke(self, grants: Sequence[Grant], role: str) -> Iterator[sql.Composed]:
-        """Revokes memberships of a kind, the login, or one privilege; see `_alike`."""
+        """Revokes memberships of a kind, the login, or one privilege; see `_batch_key`."""
         privilege = grants[0].privilege
         if privilege.startswith(NESTED_IN):
             yield from self._revoke_membership(privilege.removeprefix(NESTED_IN), role)
@@ -291,9 +291,9 @@ class Statements:
     def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         yield from self._drop_names(policy, role)
         if not self._policies.get(policy.path) and policy.path not in self._found.secured:
-            yield self._unlimit(sql.Identifier(*policy.path))
+            yield self._disable_row_security(sql.Identifier(*policy.path))
 
-    def _unlimit(self, table: sql.Identifier) -> sql.Composed:
+    def _disable_row_security(self, table: sql.Identifier) -> sql.Composed:
         """Disables row security, unless there are policies again, such as of another target.
 
         Concurrent pushes wait for the lock, and then enable row security themselves.
@@ -318,17 +318,17 @@ class Statements:
             )
 
 
-def was_secured(comments: Iterable[str | None]) -> bool:
+def had_row_security(comments: Iterable[str | None]) -> bool:
     """Whether a table had row security before ours, by the comments of its policies.
 
-    >>> was_secured([]), was_secured(['{"condition": "true", "is": "true"}'])
+    >>> had_row_security([]), had_row_security(['{"condition": "true", "is": "true"}'])
     (True, False)
     """
-    notes = [note for one in comments for note in _noted(one)]
+    notes = [note for one in comments for note in _policy_note(one)]
     return not notes or any(note.get(_SECURED) for note in notes)
 
 
-def _noted(comment: str | None) -> Iterator[Mapping[str, Any]]:
+def _policy_note(comment: str | None) -> Iterator[Mapping[str, Any]]:
     """The note in the comment of a policy of ours, of any target and store."""
     with suppress(msgspec.DecodeError):
         note = msgspec.json.decode(comment or "")
@@ -336,7 +336,7 @@ def _noted(comment: str | None) -> Iterator[Mapping[str, Any]]:
             yield note
 
 
-def left_by(step: Step) -> Iterator[str]:
+def role_losing_member(step: Step) -> Iterator[str]:
     """The role from which a step removes a member."""
     if step.act is Act.REVOKE_MEMBER:
         yield step.role
@@ -351,7 +351,7 @@ def _stem(role: str) -> str:
     return f"{role}_"
 
 
-def _alike(step: Step) -> tuple[object, ...]:
+def _batch_key(step: Step) -> tuple[object, ...]:
     """The key by which consecutive steps are combined into one statement."""
     if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
         return step.act, step.role

@@ -143,11 +143,11 @@ class MaskingViews:
         self._mark = address.mark
         self._marks = {address.mark, address.old_mark} if has_old else {address.mark}
 
-    def held(self) -> Mapping[str, set[MaskingView]]:
+    def current_views(self) -> Mapping[str, set[MaskingView]]:
         """The views by role; one that differs from its note is marked as altered."""
         usable = {name for (name,) in self._rows(_MAY_USE, [self._schema])}
         found: dict[str, set[MaskingView]] = {}
-        for _, note, state, given in self._own():
+        for _, note, state, given in self._managed_views():
             # The note is accurate, unless more rights were granted just when it was created.
             is_only = given == [f"{note.role} SELECT f"]
             made = note.found(state, is_usable=is_only and note.role in usable)
@@ -164,7 +164,7 @@ class MaskingViews:
 
     def names(self) -> frozenset[str]:
         """The names of the views in their schema."""
-        return frozenset(name for name, *_ in self._own())
+        return frozenset(name for name, *_ in self._managed_views())
 
     def found(self) -> ViewsFound:
         """The state that statements about views depend on."""
@@ -172,14 +172,14 @@ class MaskingViews:
         return ViewsFound(
             is_there=bool(self._rows(_SCHEMA_MARK, [self._schema])),
             problem=self.problem(),
-            own={name: note for name, note, *_ in self._own()},
+            own={name: note for name, note, *_ in self._managed_views()},
             names=frozenset(name for name, *_ in self._rows(_VIEWS, [self._schema])),
             is_shared=bool(self._rows(_SHARED, [self._schema])),
             needed=dict(self._rows(_NEEDED, [self._schema])),
             given=tuple(None if is_all else name for is_all, name in given),
         )
 
-    def _own(self) -> Iterator[tuple[str, Note, str, list[str]]]:
+    def _managed_views(self) -> Iterator[tuple[str, Note, str, list[str]]]:
         """The views with our mark, with their notes, current states, and grants.
 
         Without views of others in a schema of theirs, which only they can drop.
@@ -199,19 +199,19 @@ class ViewStatements:
     def __init__(self, found: ViewsFound, address: Address, context: AdaptContext | None) -> None:
         self._schema, self._mark = address.view_schema, address.mark
         self._context, self._given = context, found.given
-        self._is_there, self._problem = found.is_there, found.problem
-        self._own, self._names = dict(found.own), {*found.names}
+        self._exists, self._problem = found.is_there, found.problem
+        self._managed_views, self._names = dict(found.own), {*found.names}
         self._needed, self._is_shared = found.needed, found.is_shared
 
     def add(self, view: MaskingView, role: str) -> Iterator[sql.Composed]:
         """Creates a view that only the role may read."""
         yield from self.drop(view.path, role)
-        yield from self._make_schema()
+        yield from self._create_schema()
         names = view_names(view.path, role, _shortened)
         name = next(one for one in names if one not in self._names)
         note = note_on(self._mark, role, view, "")
         self._names.add(name)
-        self._own[name] = note
+        self._managed_views[name] = note
         at, to = sql.Identifier(self._schema, name), sql.Identifier(role)
         text = view_query(view, self._quoted)
         yield sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS {}").format(
@@ -223,11 +223,11 @@ class ViewStatements:
         schema = sql.Identifier(self._schema)
         yield sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, to)
         yield sql.SQL("GRANT SELECT ON {} TO {}").format(at, to)
-        yield self._noting(note, name)
+        yield self._note_sql(note, name)
 
     def drop(self, path: Path, role: str) -> Iterator[sql.Composed]:
         """Drops the role's view of a path; with its last view also its USAGE on the schema."""
-        paths = {name: note.path for name, note in self._own.items() if note.role == role}
+        paths = {name: note.path for name, note in self._managed_views.items() if note.role == role}
         for name in sorted(name for name, own in paths.items() if own == path):
             yield from self._drop(name)
         if {*paths.values()} == {path}:
@@ -235,11 +235,13 @@ class ViewStatements:
                 sql.Identifier(self._schema), sql.Identifier(role)
             )
 
-    def tidied(self, roles: Collection[str]) -> Iterator[sql.Composed]:
+    def cleanup(self, roles: Collection[str]) -> Iterator[sql.Composed]:
         """Drops views whose roles do not exist, and the schema if it is empty."""
-        if self._problem or not self._is_there:
+        if self._problem or not self._exists:
             return
-        for name in sorted(name for name, note in self._own.items() if note.role not in roles):
+        for name in sorted(
+            name for name, note in self._managed_views.items() if note.role not in roles
+        ):
             yield from self._drop(name, roles)
         if not (self._names or self._is_shared):
             yield sql.SQL("DROP SCHEMA {}").format(sql.Identifier(self._schema))
@@ -250,7 +252,7 @@ class ViewStatements:
         `roles` are the roles that still exist.
         """
         at = sql.Identifier(self._schema, name)
-        del self._own[name]
+        del self._managed_views[name]
         if name not in self._needed:
             self._names.discard(name)
             yield sql.SQL("DROP VIEW {}").format(at)
@@ -262,17 +264,17 @@ class ViewStatements:
             yield sql.SQL("REVOKE ALL ON {} FROM {} CASCADE").format(at, whom)
         yield sql.SQL("COMMENT ON VIEW {} IS NULL").format(at)
 
-    def _make_schema(self) -> Iterator[sql.Composed]:
+    def _create_schema(self) -> Iterator[sql.Composed]:
         schema = sql.Identifier(self._schema)
-        if not self._is_there:
-            self._is_there = True
+        if not self._exists:
+            self._exists = True
             yield sql.SQL("CREATE SCHEMA {}").format(schema)
             mark = sql.Literal(self._mark)
             yield sql.SQL("COMMENT ON SCHEMA {} IS {}").format(schema, mark)
         elif self._problem:
             raise Conflict(self._problem)
 
-    def _noting(self, note: Note, name: str) -> sql.Composed:
+    def _note_sql(self, note: Note, name: str) -> sql.Composed:
         """The note with the state that PostgreSQL computes for the view at that time."""
         before, after = note.around
         parts = (before, after, self._schema, name)

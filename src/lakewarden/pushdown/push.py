@@ -15,10 +15,25 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import mariadb, postgresql
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, redundant, with_gains
-from lakewarden.pushdown.division import divided
+from lakewarden.pushdown.adopt import (
+    Adoption,
+    GrantedByOthers,
+    adoption,
+    redundant,
+    with_gained_access,
+)
+from lakewarden.pushdown.desired_state import Scope, TargetObjects, desired_roles, stored_paths
+from lakewarden.pushdown.division import divide_roles
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
-from lakewarden.pushdown.grants import Grant, Known, Path, Roles, as_data, from_data, known
+from lakewarden.pushdown.grants import (
+    Grant,
+    KnownRoles,
+    Path,
+    Roles,
+    as_data,
+    from_data,
+    known_roles,
+)
 from lakewarden.pushdown.plan import (
     NOTHING,
     AccessChange,
@@ -32,7 +47,6 @@ from lakewarden.pushdown.plan import (
 )
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.style import style_of
-from lakewarden.pushdown.wanted import Scope, TargetObjects, stored_paths, wanted
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget, switched_off
@@ -51,7 +65,7 @@ class Database(Protocol):
     def is_transactional(self) -> bool: ...
 
     @property
-    def has_dear_members(self) -> bool:
+    def has_expensive_members(self) -> bool:
         """Whether a membership is more expensive for it than some grants."""
         ...
 
@@ -68,7 +82,7 @@ class Database(Protocol):
         """Raises `Busy` while a push holds the lock; does not acquire it."""
         ...
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Reads everything from now on from one snapshot, if the target has snapshots."""
         ...
 
@@ -77,7 +91,7 @@ class Database(Protocol):
         """The tag behind the prefix in the names of new roles, if it distinguishes their owner."""
         ...
 
-    def claim(self, known: Known) -> None:
+    def claim(self, known_roles: KnownRoles) -> None:
         """Claims what the store knows to be ours, if no mark in the target says whose it is.
 
         That is the case if the target has no marks for roles, or if a mark has no store id yet.
@@ -86,11 +100,11 @@ class Database(Protocol):
 
     def objects(self) -> TargetObjects: ...
 
-    def held(self) -> Roles:
+    def managed_roles(self) -> Roles:
         """Our roles in their current state, with all changes by others."""
         ...
 
-    def stuck(self, held: Roles, /) -> Roles:
+    def irrevocable(self, held: Roles, /) -> Roles:
         """The parts of our roles that the account cannot revoke."""
         ...
 
@@ -131,7 +145,7 @@ class PushPlan:
     """The current state of a target, the wanted state, and the steps between.
 
     `statements` are sent to execute the steps. `adopted` are grants of others that are revoked,
-    because ours replace them. Roles in `anew` are dropped first, because nothing else revokes
+    because ours replace them. Roles in `recreated` are dropped first, because nothing else revokes
     what they hold. `digest` is the same only for the same statements from the same state. The
     steps of an `is_journalled` plan take effect in the target one by one, so the plan is recorded
     before the push begins.
@@ -139,38 +153,38 @@ class PushPlan:
 
     target: PushTarget
     held: Roles
-    wanted: Roles
+    desired: Roles
     residues: Residues
     revision: int
     adopted: tuple[tuple[str, Grant], ...] = ()
     is_journalled: bool = False
-    anew: Roles = NOTHING
+    recreated: Roles = NOTHING
     statements: Sequence[Statement] = ()
 
     @property
     def steps(self) -> Sequence[Step]:
         """The steps in their order."""
         revoked = (Step(Act.REVOKE_FOREIGN, role, grant=grant) for role, grant in self.adopted)
-        return [*steps(self.held, self.wanted, self.anew), *revoked]
+        return [*steps(self.held, self.desired, self.recreated), *revoked]
 
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.adopted or self.target.journal) or self.held != self.wanted
+        return bool(self.adopted or self.target.journal) or self.held != self.desired
 
     @property
     def access(self) -> Sequence[AccessChange]:
         """The effect on users."""
-        return access_changes(self.held, self.wanted)
+        return access_changes(self.held, self.desired)
 
     @property
     def digest(self) -> str:
         """The digest that identifies this plan."""
-        own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
+        own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.desired)]
         parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
-    def begun(self) -> PushTarget | None:
+    def target_during_push(self) -> PushTarget | None:
         """The target during the push, with the journal; None if the target is transactional.
 
         A push that continues keeps the digest of the plan that it began with.
@@ -178,18 +192,18 @@ class PushPlan:
         if not self.is_journalled:
             return None
         first = str(self.target.journal.get("digest", ""))
-        digest = first if self.continues(first) else self.digest
-        return replace(self.target, journal={"digest": digest, "wanted": as_data(self.wanted)})
+        digest = first if self.resumes(first) else self.digest
+        return replace(self.target, journal={"digest": digest, "wanted": as_data(self.desired)})
 
-    def continues(self, digest: str) -> bool:
+    def resumes(self, digest: str) -> bool:
         """Whether it is the rest of the plan with that digest, whose push was begun."""
         journal = self.target.journal
         is_begun = bool(journal) and journal["digest"] == digest
-        return is_begun and from_data(journal["wanted"]) == self.wanted
+        return is_begun and from_data(journal["wanted"]) == self.desired
 
-    def done(self) -> PushTarget:
+    def target_after_push(self) -> PushTarget:
         """The target after the push."""
-        pushed = as_data(self.wanted)
+        pushed = as_data(self.desired)
         return replace(self.target, pushed=pushed, revision=self.revision, journal={})
 
     def table(self) -> dict[str, Any]:
@@ -219,11 +233,11 @@ FORMAT: Final = "lakewarden push plan 1"
 
 
 def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
-    """The plan of a push at this time. Raises `StaleSnapshot` as `wanted` does."""
-    return _said(database, _plan(database, realm, target, now, database.objects()))
+    """The plan of a push at this time. Raises `StaleSnapshot` as `desired_roles` does."""
+    return _with_statements(database, _plan(database, realm, target, now, database.objects()))
 
 
-def _said(database: Database, made: PushPlan) -> PushPlan:
+def _with_statements(database: Database, made: PushPlan) -> PushPlan:
     """The plan with its statements. Raises `Conflict` if a required name belongs to others."""
     return replace(made, statements=database.statements(made.steps))
 
@@ -233,13 +247,13 @@ def _plan(
 ) -> PushPlan:
     mapping = _mapping(realm, target)
     scope = Scope(target.metalake, target.catalog)
-    wish = wanted(realm, mapping, scope, objects, now)
+    wish = desired_roles(realm, mapping, scope, objects, now)
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
         wish = style(realm, scope, wish, objects)
-    if database.has_dear_members:
-        wish = divided(realm, wish)
-    held, pushed = database.held(), from_data({**target.pushed, **_coming(target)})
+    if database.has_expensive_members:
+        wish = divide_roles(realm, wish)
+    held, pushed = database.managed_roles(), from_data({**target.pushed, **_pending_roles(target)})
     fixed, others = wish.named, objects.roles
     whole = named(wish.roles, held, pushed, database.prefix, fixed, others, database.tag)
     return PushPlan(
@@ -249,7 +263,7 @@ def _plan(
         wish.residues,
         realm.matrix.revision,
         is_journalled=not database.is_transactional,
-        anew=replaced(database.stuck(held), whole),
+        recreated=replaced(database.irrevocable(held), whole),
     )
 
 
@@ -261,28 +275,30 @@ def _mapping(realm: RealmState, target: PushTarget) -> EngineMapping:
     return of_model(realm.realm.model)[target.kind]
 
 
-def _coming(target: PushTarget) -> Mapping[str, Any]:
+def _pending_roles(target: PushTarget) -> Mapping[str, Any]:
     """The roles that result from an unfinished push, as data."""
     coming: Mapping[str, Any] = target.journal.get("wanted", {})
     return coming
 
 
-def adopting(database: Database, made: PushPlan) -> PushPlan:
+def adoption_plan(database: Database, made: PushPlan) -> PushPlan:
     """The plan, plus the revocation of the grants of others that it replaces."""
-    holdings, allowed = database.holdings(), made.wanted.holders()
+    holdings, allowed = database.holdings(), made.desired.holders()
     names = frozenset(user for users in allowed.values() for user in users)
     others = foreign(holdings, names, allowed, ())
     adopted = tuple(sorted({*redundant(holdings, others, allowed)}))
-    return _said(database, replace(made, adopted=adopted)) if adopted else made
+    return _with_statements(database, replace(made, adopted=adopted)) if adopted else made
 
 
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     """The plan that removes everything that is ours."""
     journalled = not database.is_transactional
-    held, nothing = database.held(), Roles()
-    anew = replaced(database.stuck(held), nothing)
-    made = PushPlan(target, held, nothing, Residues(), 0, is_journalled=journalled, anew=anew)
-    return _said(database, made)
+    held, nothing = database.managed_roles(), Roles()
+    recreated = replaced(database.irrevocable(held), nothing)
+    made = PushPlan(
+        target, held, nothing, Residues(), 0, is_journalled=journalled, recreated=recreated
+    )
+    return _with_statements(database, made)
 
 
 def apply(database: Database, agreed: PushPlan) -> int:
@@ -291,10 +307,10 @@ def apply(database: Database, agreed: PushPlan) -> int:
     Raises `Conflict` if the target did not reach the planned state: then a target with
     transactions rolls back.
     """
-    database.claim(Known(frozenset(agreed.wanted.roles)))
+    database.claim(KnownRoles(frozenset(agreed.desired.roles)))
     database.execute(agreed.statements)
     left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
-    if left or database.held() != agreed.wanted:
+    if left or database.managed_roles() != agreed.desired:
         kept = "the journal is kept" if agreed.is_journalled else "nothing was changed"
         message = f"the target did not reach the planned state; {kept}"
         raise Conflict(f"{message}; check the rights of the target's account, and plan again")
@@ -337,16 +353,16 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     pushed = from_data(target.pushed)
     users = (objects.users | objects.unlimited) & users_of(realm)
     acts = _mapping(realm, target).engine.acts
-    allowed, limited = current.wanted.holders(), current.wanted.limited()
+    allowed, limited = current.desired.holders(), current.desired.limited()
     others = foreign(database.holdings(), users, allowed, acts, limited)
     return Drift(
         differences=list(
             differences(
-                pushed, current.held, from_data(_coming(target)) if target.journal else None
+                pushed, current.held, from_data(_pending_roles(target)) if target.journal else None
             )
         ),
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
-        pending=by_act(steps(pushed, current.wanted)),
+        pending=by_act(steps(pushed, current.desired)),
         residue=current.residues.count,
         unfinished=bool(target.journal),
     )
@@ -364,8 +380,8 @@ def proposal(database: Database, realm: RealmState, target: PushTarget, now: flo
     others = GrantedByOthers(found.foreign, everyone)
     made = adoption(realm, mapping, scope, target.name, others, now)
     after = replace(realm, matrix=matrix_with_draft(realm, made.draft, now))
-    allowed = _plan(database, after, target, now, objects).wanted.holders()
-    return with_gains(made, before.wanted.holders(), allowed, found.foreign)
+    allowed = _plan(database, after, target, now, objects).desired.holders()
+    return with_gained_access(made, before.desired.holders(), allowed, found.foreign)
 
 
 class Session:
@@ -382,22 +398,22 @@ class Session:
         """Raises `Busy` while a push is under way."""
         self._database.require_free()
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Reads everything from now on from one snapshot, if the target supports it."""
-        self._database.look()
+        self._database.begin_snapshot()
 
-    def know(self, target: PushTarget) -> None:
+    def set_target(self, target: PushTarget) -> None:
         """Sets the target as it is stored, with the roles that were pushed to it."""
         self._target = target
-        self._database.claim(known(target.pushed) | known(_coming(target)))
+        self._database.claim(known_roles(target.pushed) | known_roles(_pending_roles(target)))
 
     def plan(self, realm: RealmState, now: float) -> PushPlan:
         """The plan of a push at this time."""
         return plan(self._database, realm, self._target, now)
 
-    def adopting(self, made: PushPlan) -> PushPlan:
+    def adoption_plan(self, made: PushPlan) -> PushPlan:
         """The plan, plus the revocation of the grants of others that it replaces."""
-        return adopting(self._database, made)
+        return adoption_plan(self._database, made)
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
         """The grants of others as statements of the realm."""
@@ -415,7 +431,7 @@ class Session:
         """What others changed, and what users hold beside our roles."""
         return drift(self._database, realm, self._target, now)
 
-    def arrived(self) -> list[str]:
+    def plugin_versions(self) -> list[str]:
         """Nothing is in transit: the database itself decides by what it holds."""
         return []
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects
 from lakewarden.service.push_target import styles
 from lakewarden.service.state import RealmState
 
-Style = Callable[[RealmState, Scope, Wanted, TargetObjects], Wanted]
+Style = Callable[[RealmState, Scope, DesiredRoles, TargetObjects], DesiredRoles]
 """The wanted roles, divided into those with the system's names (`Wanted.named`) and others."""
 
 PLAIN = ""

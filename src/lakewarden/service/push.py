@@ -60,15 +60,15 @@ class PushPlan(Protocol):
         """Identifies this plan."""
         ...
 
-    def begun(self) -> PushTarget | None:
+    def target_during_push(self) -> PushTarget | None:
         """The target during the push, with the journal; None if a push keeps nothing halfway."""
         ...
 
-    def continues(self, digest: str) -> bool:
+    def resumes(self, digest: str) -> bool:
         """Whether this is the rest of the plan with that digest, whose push was begun."""
         ...
 
-    def done(self) -> PushTarget:
+    def target_after_push(self) -> PushTarget:
         """The target after the push."""
         ...
 
@@ -121,7 +121,7 @@ class TargetSession(Protocol[P]):
     """A connected target: changes are kept unless the block raises.
 
     A caller that pushes must `lock` it first, and only then read the stored target and pass it to
-    `know`: the stored target includes what another push just pushed.
+    `set_target`: the stored target includes what another push just pushed.
     """
 
     def lock(self) -> None:
@@ -132,11 +132,11 @@ class TargetSession(Protocol[P]):
         """Raises `Busy` while a push is in progress; keeps no push out."""
         ...
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Makes all following reads consistent, if the target supports that."""
         ...
 
-    def know(self, target: PushTarget) -> None:
+    def set_target(self, target: PushTarget) -> None:
         """Passes the stored target, with what was pushed to it."""
         ...
 
@@ -144,7 +144,7 @@ class TargetSession(Protocol[P]):
         """What a push would do now, for the given realm state or a newer one."""
         ...
 
-    def adopting(self, made: P) -> P:
+    def adoption_plan(self, made: P) -> P:
         """The plan, extended to revoke the grants by others that it replaces."""
         ...
 
@@ -170,7 +170,7 @@ class TargetSession(Protocol[P]):
         """Whether the pushing account is that one, or may act as it."""
         ...
 
-    def arrived(self) -> list[str]:
+    def plugin_versions(self) -> list[str]:
         """What has arrived where, for a target that forwards what is pushed to it."""
         ...
 
@@ -307,7 +307,7 @@ class Pushing:
 
     def _planned(self, session: TargetSession[Any], target: PushTarget, adopts: bool) -> PushPlan:
         made: PushPlan = session.plan(self._realm(target), self.service.clock())
-        return session.adopting(made) if adopts else made
+        return session.adoption_plan(made) if adopts else made
 
     def apply(
         self, realm: str, name: str, digest: str, *, adopts: bool = False
@@ -323,11 +323,11 @@ class Pushing:
             asked = self.service.clock()
             with self._locked(realm, name) as (session, target, lock):
                 made = self._planned(session, target, adopts)
-                if made.digest != digest and not made.continues(digest):
+                if made.digest != digest and not made.resumes(digest):
                     raise Conflict("the realm or the target changed since the plan; plan again")
                 self._begin(made, lock)
                 count = session.apply(made)
-                done = replace(made.done(), pushed_at=asked)
+                done = replace(made.target_after_push(), pushed_at=asked)
                 self._record(done, lock, statements=count, residue=made.residues.count)
                 return made, count
 
@@ -342,7 +342,9 @@ class Pushing:
                 made = session.reset_plan()
                 self._begin(made, lock)
                 count = session.apply(made)
-                self._record(replace(made.done(), pushed_at=asked), lock, statements=count)
+                self._record(
+                    replace(made.target_after_push(), pushed_at=asked), lock, statements=count
+                )
                 return count
 
         return self._on(APPLY, realm, work)
@@ -372,12 +374,12 @@ class Pushing:
         def work() -> AccountFound:
             target, mark = self._stored(realm, name)
             with self._connected(target, StoreLock(self.service, target, mark)) as session:
-                session.look()
-                session.know(target)
+                session.begin_snapshot()
+                session.set_target(target)
                 now = self._realm(target)
                 missing = session.missing_rights(now)
                 warnings = [*self._shared(session), *([] if missing else session.warnings())]
-                arrived = [] if missing else session.arrived()
+                arrived = [] if missing else session.plugin_versions()
             return AccountFound(missing, warnings, arrived)
 
         return self._on(PLAN, realm, work)
@@ -424,8 +426,8 @@ class Pushing:
             try:
                 with self._connected(target, StoreLock(self.service, target, mark)) as session:
                     session.require_free()
-                    session.look()
-                    session.know(target)
+                    session.begin_snapshot()
+                    session.set_target(target)
                     found = work(session, target)
             except WardenError:
                 # A concurrent push may have removed something that the look referred to.
@@ -454,7 +456,7 @@ class Pushing:
             with self.service.reading() as reading:
                 target = push_target.whole(reading, before)
                 lock.mark = push_target.push_mark(reading, target)
-            session.know(target)
+            session.set_target(target)
             yield session, target, lock
 
     @contextmanager
@@ -483,12 +485,12 @@ class Pushing:
         return realm
 
     def _begin(self, made: PushPlan, lock: StoreLock) -> None:
-        begun, mark = made.begun(), lock.mark
+        begun, mark = made.target_during_push(), lock.mark
         if begun is not None:
             denied = self._write(lambda work: push_target.begin(work, begun, mark, phase="begun"))
             if denied is not None:
                 raise _Refused(denied)
-            lock.mark = mark.begun(begun)
+            lock.mark = mark.with_journal(begun)
 
     def _record(self, target: PushTarget, lock: StoreLock, **details: object) -> None:
         """Records what is pushed, before the target commits it: else the target keeps nothing."""

@@ -144,7 +144,7 @@ class Delivery:
             with aligned_reading(self.service, state) as (state, reading):
                 realm, target = state.realm(target.realm), push_target.whole(reading, target)
                 lock.mark = push_target.push_mark(reading, target)
-            session.know(target)
+            session.set_target(target)
             over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
             made: PushPlan = (
                 session.reset_plan() if over else session.plan(realm, self.service.clock())
@@ -154,9 +154,11 @@ class Delivery:
                 lock.mark = self._write(lambda work: _begin(work, made, lock.mark))
                 count = session.apply(made)
                 lock.mark = self._write(lambda work: _record(work, made, lock.mark, count))
-        is_other = not made.is_pending and made.done().pushed != target.pushed
+        is_other = not made.is_pending and made.target_after_push().pushed != target.pushed
         # Access that begins or ends by time after this moment is pushed again.
-        told = replace(made.done(), revision=state.revision, pushed_at=asked, journal={})
+        told = replace(
+            made.target_after_push(), revision=state.revision, pushed_at=asked, journal={}
+        )
         self._write(lambda work: _settle(work, told, lock.mark, over=over, is_other=is_other))
         return count
 
@@ -232,18 +234,18 @@ class Delivery:
 
 def _begin(work: WriteTransaction, made: PushPlan, mark: PushMark) -> PushMark:
     """Records that a push has begun, if the target keeps each statement; returns the new mark."""
-    begun = made.begun()
+    begun = made.target_during_push()
     if begun is None:
         return mark
     push_target.require_mark(work.store, begun, mark)
     current = push_target.changed(work.store, begun, journal=begun.journal)
     work.change(begun.realm, push_target.put(current))
-    return mark.begun(begun)
+    return mark.with_journal(begun)
 
 
 def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) -> PushMark:
     """Records what is pushed, before the target commits it; returns the new mark."""
-    done = made.done()
+    done = made.target_after_push()
     push_target.require_mark(work.store, done, mark)
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
     work.change(done.realm, *push_target.told(work, current))

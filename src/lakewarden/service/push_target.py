@@ -151,7 +151,7 @@ def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
         yield from _whole(reading, briefly(reading, realm))
 
 
-def pushed_beside(reading: Reading, of: PushTarget) -> frozenset[str]:
+def guids_of_other_targets(reading: Reading, of: PushTarget) -> frozenset[str]:
     """The guids of policies that were pushed to other Ranger targets of the realm."""
     beside = (one for one in briefly(reading, of.realm) if one.name != of.name)
     others = _whole(reading, [one for one in beside if one.kind == RANGER])
@@ -235,7 +235,7 @@ class PushMark:
     revision: int
     journal: str
 
-    def begun(self, target: PushTarget) -> PushMark:
+    def with_journal(self, target: PushTarget) -> PushMark:
         """The mark once a push with the journal of `target` has begun."""
         return replace(self, journal=_digest(target.journal))
 

@@ -64,9 +64,9 @@ def test_a_policy_of_others_becomes_statements_and_goes(ranger: Ranger, one: Tol
         ("ana", "lk:rg-role-desk"), ("bo", "lk:rg-role-desk"), ("eve", "lk:rg-user-eve")
     }  # fmt: skip
     assert all("orders" in str(each.scope) for each in proposal.statements.values())
-    assert one.adopting(realm).adopted == ()  # nobody has it by our policies
+    assert one.adoption_plan(realm).adopted == ()  # nobody has it by our policies
     after = with_it(realm, proposal)
-    made = one.adopting(after)
+    made = one.adoption_plan(after)
     assert [each.name for each in made.adopted] == ["by hand"]
     assert made.table()["adopted"]
     assert made.digest != one.plan(after).digest
@@ -139,17 +139,17 @@ def test_a_push_that_takes_over_goes_on_after_a_kill(ranger: Ranger, one: Told) 
     ranger.put_policy(policy("by hand", "orders", SEEN, users=["eve"]))
     one.push(realm)
     after = with_it(realm, one.adoption(realm))
-    old, made, done = views(ranger), one.adopting(after), ranger.changes
+    old, made, done = views(ranger), one.adoption_plan(after), ranger.changes
     ranger.lose = lambda count: "" if count <= done + 1 else "before"
     with pytest.raises(Exception, match="cannot be reached"):
         one.adopt(after)
     middle = views(ranger)
     ranger.lose = lambda _: ""
-    assert one.adopting(after).continues(made.digest)
+    assert one.adoption_plan(after).resumes(made.digest)
     one.adopt(after)
     check_never_more(middle, [old, views(ranger)])
     assert not one.target.journal
-    assert not one.adopting(after).is_pending
+    assert not one.adoption_plan(after).is_pending
 
 
 @pytest.mark.nightly

@@ -367,7 +367,7 @@ def _killed_at(
     if killed:
         assert one.target.journal
         assert one.drift(after).differences == []
-        assert one.plan(after).continues(made.digest)
+        assert one.plan(after).resumes(made.digest)
     one.push(after)
     check_never_more(middle, [old, views(ranger)])
     assert not one.target.journal

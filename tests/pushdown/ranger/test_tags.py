@@ -449,7 +449,7 @@ def _killed_at(
     ranger.lose = lambda _: ""
     if killed:
         assert one.drift(after).differences == []
-        assert one.plan(after).continues(made.digest)
+        assert one.plan(after).resumes(made.digest)
     one.push(after)
     check_never_more(middle, [old, views(ranger)])
     for (user, table, column), shown in masks.items():

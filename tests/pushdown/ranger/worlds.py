@@ -168,22 +168,22 @@ class Told:
             return self._apply(session, session.reset_plan())
 
     def _apply(self, session: RangerSession, made: RangerPlan) -> int:
-        begun = made.begun()
+        begun = made.target_during_push()
         assert begun is not None
         self.target = stored(begun)
         count = session.apply(made)
-        self.target = stored(made.done())
+        self.target = stored(made.target_after_push())
         return count
 
-    def adopting(self, realm: RealmState, now: float = NOW) -> RangerPlan:
+    def adoption_plan(self, realm: RealmState, now: float = NOW) -> RangerPlan:
         """The plan that also replaces policies of others."""
         with self.session(realm) as session:
-            return session.adopting(session.plan(realm, now))
+            return session.adoption_plan(session.plan(realm, now))
 
     def adopt(self, realm: RealmState, now: float = NOW) -> int:
         """Plans and applies, with replaced policies."""
         with self.session(realm) as session:
-            return self._apply(session, session.adopting(session.plan(realm, now)))
+            return self._apply(session, session.adoption_plan(session.plan(realm, now)))
 
     def adoption(self, realm: RealmState, now: float = NOW) -> Adoption:
         with self.session(realm) as session:

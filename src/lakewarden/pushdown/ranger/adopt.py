@@ -19,6 +19,7 @@ from lakewarden.kernel.wildcard import is_pattern, matches
 from lakewarden.pushdown.adopt import NotAdopted
 from lakewarden.pushdown.drift import ForeignGrant
 from lakewarden.pushdown.grants import Grant, Path
+from lakewarden.pushdown.ranger.desired_state import Zones
 from lakewarden.pushdown.ranger.drift import grantees, reached
 from lakewarden.pushdown.ranger.state import (
     ACCESS,
@@ -34,7 +35,6 @@ from lakewarden.pushdown.ranger.state import (
     users_of,
 )
 from lakewarden.pushdown.ranger.tags import concerns
-from lakewarden.pushdown.ranger.wanted import Zones
 from lakewarden.pushdown.ranger.zones import Zone
 from lakewarden.service.ranger.definition import named
 from lakewarden.service.ranger.places import Naming, Place, Places
@@ -75,7 +75,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class ForeignHoldings:
     """Holdings through policies of others, what is left out of them, and the effect of visibility.
 
     `seen` are the acts of a user who holds anything on a thing, by its path; `acts` those that
@@ -109,7 +109,7 @@ class Others:
             grants.append(ForeignGrant(grantee, grant, tuple(sorted(users)), tuple(denied)))
         return grants
 
-    def held(self) -> list[ForeignGrant]:
+    def managed_roles(self) -> list[ForeignGrant]:
         """The holdings as accesses of Ranger."""
         return [
             ForeignGrant(one.grantee, one.grant, tuple(sorted(one.users)), ())
@@ -130,7 +130,7 @@ class ServicePolicies:
     zones: Zones
 
 
-def others_of(policies: ServicePolicies) -> Others:
+def foreign_holdings(policies: ServicePolicies) -> ForeignHoldings:
     """What users hold through the `others` found in the target's zone."""
     return _Reader(policies).others()
 
@@ -155,7 +155,7 @@ class _Reader:
         self._is_denied_by_tag = False
         self._seen: dict[Path, frozenset[str]] = {}
 
-    def others(self) -> Others:
+    def others(self) -> ForeignHoldings:
         denials = [one for one in self._contents if _DENIES & one.keys()]
         about_tags = (one for one in denials if is_about_tags(one))
         self._is_denied_by_tag = any(concerns(self._service, one) for one in about_tags)
@@ -163,9 +163,9 @@ class _Reader:
         holdings: list[Holding] = []
         names: set[str] = set()
         for content in self._contents:
-            why = self._why_not(content, denied)
+            why = self._rejection_reason(content, denied)
             if why:
-                self._leave_out(content, why)
+                self._omit(content, why)
                 continue
             holdings += self._holdings(content)
             if self._is_known(content):
@@ -173,7 +173,7 @@ class _Reader:
         acts = {act for one in self._service.accesses.values() for a in one.opens.values()
                 for act in a}  # fmt: skip
         acts |= {act for level in self._service.levels.values() for act in level.any}
-        return Others(holdings, self._left, self._seen, frozenset(acts), frozenset(names))
+        return ForeignHoldings(holdings, self._left, self._seen, frozenset(acts), frozenset(names))
 
     def _is_known(self, content: Json) -> bool:
         """Whether it contains only grants on stored entities to users of the realm."""
@@ -188,11 +188,11 @@ class _Reader:
             if item.get("groups") or {*item["accesses"]} - opening:
                 return False
             roles = frozenset(item.get("roles", ()))
-            if self._with_strangers(roles) or not {*item.get("users", ())} <= self._users:
+            if self._has_unknown_members(roles) or not {*item.get("users", ())} <= self._users:
                 return False
         return True
 
-    def _with_strangers(self, roles: Iterable[str]) -> bool:
+    def _has_unknown_members(self, roles: Iterable[str]) -> bool:
         """Whether one of the roles may have a member who is no user of the realm."""
         todo, seen = [*roles], set[str]()
         while todo:
@@ -206,7 +206,7 @@ class _Reader:
             todo += [one for one, _ in role.get("roles", ()) if one not in seen]
         return False
 
-    def _why_not(self, content: Json, denied: Sequence[Zone]) -> str:
+    def _rejection_reason(self, content: Json, denied: Sequence[Zone]) -> str:
         if content["type"] != ACCESS:
             return "row filters and masks must be added in the realm"
         odd = sorted(content.keys() - _PLAIN)
@@ -217,11 +217,11 @@ class _Reader:
             return "it excludes resources"
         if is_about_tags(content):
             return "it is about a tag, and the realm has no grants by tag"
-        if self._is_denied_by_tag or any(one.meets(content) for one in denied):
+        if self._is_denied_by_tag or any(one.may_overlap(content) for one in denied):
             return "a policy of others denies something there"
         return ""
 
-    def _leave_out(self, content: Json, why: str) -> None:
+    def _omit(self, content: Json, why: str) -> None:
         levels = [*content["resources"].values()]
         path = tuple(",".join(one["values"]) for one in levels)
         items: Sequence[Json] = content.get(ITEMS[content["type"]], ())
@@ -235,7 +235,7 @@ class _Reader:
     def _holdings(self, content: Json) -> Iterator[Holding]:
         found = self._level(content)
         if found is None:
-            self._leave_out(content, "the realm has no entities of that kind")
+            self._omit(content, "the realm has no entities of that kind")
             return
         places = [one for one in self._places.of(found).values() if self._is_about(content, one)]
         for item in content.get(ITEMS[ACCESS], ()):
@@ -305,26 +305,28 @@ class _Reader:
         names = [one for one in named(self._service, level) if one in keys]
         values = [content["resources"][one]["values"] for one in names]
         above, own = place.above, place.own
-        if not all(map(self._fits, values, above)):
+        if not all(map(self._matches_any, values, above)):
             return False
-        if not all(self._fits(values[len(above)], one) for one in own):
+        if not all(self._matches_any(values[len(above)], one) for one in own):
             return False
         for one in own:
             path = dict(zip(names, (*above, one), strict=False))
             rest = {level: [ALL] for level in names[len(above) + 1 :]}
-            if not self._is_told({**{level: [value] for level, value in path.items()}, **rest}):
+            if not self._is_in_target_zone(
+                {**{level: [value] for level, value in path.items()}, **rest}
+            ):
                 return False
         return True
 
-    def _is_told(self, place: Mapping[str, Sequence[str]]) -> bool:
+    def _is_in_target_zone(self, place: Mapping[str, Sequence[str]]) -> bool:
         content = {"resources": {level: {"values": values} for level, values in place.items()}}
         if self._zones.own:
             return any(
                 one.has(content) for one in self._zones.all or () if one.name == self._zones.own
             )
-        return not any(one.meets(content) for one in self._zones.all or ())
+        return not any(one.may_overlap(content) for one in self._zones.all or ())
 
-    def _fits(self, values: Sequence[str], name: str) -> bool:
+    def _matches_any(self, values: Sequence[str], name: str) -> bool:
         if name.startswith("/"):
             return any(
                 one in (ALL, "/*", name)
@@ -349,7 +351,7 @@ def _values(content: Json) -> Mapping[str, Sequence[str]]:
     }
 
 
-def redundant(others: Others, given: Mapping[Grant, frozenset[str]]) -> frozenset[str]:
+def redundant(others: ForeignHoldings, given: Mapping[Grant, frozenset[str]]) -> frozenset[str]:
     """The names of policies of others that are redundant: ours grant everything that they do.
 
     `given` has the users of each of our grants. A policy for a grantee unknown to the realm, or

@@ -45,7 +45,7 @@ def differences(pushed: Held, found: Held, states: Mapping[str, list[str]]) -> I
             continue
         was, found_now = _parts(key, before.get(key)), _parts(key, after.get(key))
         if was == found_now:  # a difference beyond the access, such as a condition of an item
-            was, found_now = _whole(key, before.get(key)), _whole(key, after.get(key))
+            was, found_now = _content_part(key, before.get(key)), _content_part(key, after.get(key))
         before_parts |= was
         now_parts |= found_now
     for kind, parts in ((MISSING, before_parts - now_parts), (ADDED, now_parts - before_parts)):
@@ -53,7 +53,7 @@ def differences(pushed: Held, found: Held, states: Mapping[str, list[str]]) -> I
             yield Difference(kind, name, member, grant)
 
 
-def _whole(key: str, content: Json | None) -> set[_Part]:
+def _content_part(key: str, content: Json | None) -> set[_Part]:
     return {(key.partition(" ")[2], "", Grant((), f"content {digest_of(content)}"))}
 
 
@@ -62,7 +62,7 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
     if content is None:
         return set()
     if kind == "tagged":
-        return {(f"tag {content['tag']}", "", _lying(content["tag"], content["resource"]))}
+        return {(f"tag {content['tag']}", "", _tag_grant(content["tag"], content["resource"]))}
     parts: set[_Part] = {(name, "", None)}
     if kind == "role":
         for of, members in content.items():
@@ -80,17 +80,17 @@ def _parts(key: str, content: Json | None) -> set[_Part]:
     return parts
 
 
-def strange_tags(
-    found: Held, wanted: Mapping[str, Json], names: Collection[str]
+def foreign_tags(
+    found: Held, desired: Mapping[str, Json], names: Collection[str]
 ) -> Iterator[ForeignGrant]:
     """Tags of these names that others put where ours are not: they bring masks there."""
-    own = {(one["tag"], resource_key(one["resource"])) for one in wanted.values()}
-    for tag, resource in found.tags.strange:
+    own = {(one["tag"], resource_key(one["resource"])) for one in desired.values()}
+    for tag, resource in found.tags.foreign_tags:
         if tag in names and (tag, resource_key(resource)) not in own:
-            yield ForeignGrant(f"tag {tag} of others", _lying(tag, resource), (), ())
+            yield ForeignGrant(f"tag {tag} of others", _tag_grant(tag, resource), (), ())
 
 
-def _lying(tag: str, resource: Mapping[str, object]) -> Grant:
+def _tag_grant(tag: str, resource: Mapping[str, object]) -> Grant:
     return Grant(tuple(str(resource[level]) for level in sorted(resource, key=depth)), f"tag {tag}")
 
 
@@ -143,7 +143,7 @@ class _Allowing:
     def on(self, grant: Grant) -> frozenset[str]:
         """The users allowed on everything that the path matches."""
         if grant not in self._known:
-            self._known[grant] = _may(grant, self._allowed, self._by_privilege)
+            self._known[grant] = _allowed_users(grant, self._allowed, self._by_privilege)
         return self._known[grant]
 
     def by_tag(self, grant: Grant, access: str) -> frozenset[str]:
@@ -163,9 +163,9 @@ def _tagged_places(
     """
     ours = ((one["tag"], one["resource"]) for one in found.tagged.values())
     width = max((len(one.path) for one in by_privilege.get(access, ())), default=0)
-    for name, resource in (*ours, *found.tags.strange):
+    for name, resource in (*ours, *found.tags.foreign_tags):
         if _is_about(tag, name):
-            path = _lying(tag, resource).path[: max(width - 1, 0)]
+            path = _tag_grant(tag, resource).path[: max(width - 1, 0)]
             yield Grant((*path, *[ALL] * (width - len(path))), access)
 
 
@@ -179,7 +179,7 @@ def reached(who: str, users: frozenset[str], roles: Mapping[str, frozenset[str]]
     return users & (roles.get(name, frozenset()) if kind == "role" else frozenset((name,)))
 
 
-def _may(
+def _allowed_users(
     grant: Grant,
     allowed: Mapping[Grant, frozenset[str]],
     by_privilege: Mapping[str, list[Grant]],

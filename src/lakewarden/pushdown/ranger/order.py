@@ -89,21 +89,21 @@ class RangerStep:
         return f"{_KINDS.get(self.act, 'policy')} {self.name}"
 
 
-def steps(held: Held, wanted: Held) -> Sequence[RangerStep]:
+def steps(held: Held, desired: Held) -> Sequence[RangerStep]:
     """The requests in their order."""
-    return [*_Order(held, wanted).steps()]
+    return [*_Order(held, desired).steps()]
 
 
 class _Order:
     """Computes the requests of one push."""
 
-    def __init__(self, held: Held, wanted: Held) -> None:
-        self._held, self._wanted = held, wanted
+    def __init__(self, held: Held, desired: Held) -> None:
+        self._held, self._wanted = held, desired
         self._between: dict[str, Json] = {}
 
     def steps(self) -> Iterator[RangerStep]:
         yield from self._new_roles()
-        yield from self._take_away()
+        yield from self._removal_steps()
         yield from self._more_masks()
         yield from self._tag()
         yield from self._changed_roles()
@@ -117,11 +117,11 @@ class _Order:
     # --- what changes ---
 
     @cached_property
-    def _dirty(self) -> frozenset[str]:
+    def _altered_roles(self) -> frozenset[str]:
         """The roles that somebody changed, and the roles that contain them."""
         before, after = self._held.roles, self._wanted.roles
         dirty = {name for name in before.keys() & after.keys() if before[name] != after[name]}
-        inside = {name: _inner(role) for name, role in (*before.items(), *after.items())}
+        inside = {name: _member_roles(role) for name, role in (*before.items(), *after.items())}
         todo = [*dirty]
         while todo:
             one = todo.pop()
@@ -150,7 +150,7 @@ class _Order:
         return [one for one in both if one is not None and one["type"] != ACCESS]
 
     @cached_property
-    def _unsure(self) -> Sequence[Json]:
+    def _altered_limits(self) -> Sequence[Json]:
         """The filters and masks that somebody changed beyond their items, or through a role."""
         before, after = self._held.policies, self._wanted.policies
         found = []
@@ -159,36 +159,36 @@ class _Order:
             if all(one["type"] == ACCESS for one in sides):
                 continue
             is_odd = len(sides) > 1 and _rest(sides[0]) != _rest(sides[1])
-            if is_odd or any(self._dirty & _roles(one) for one in sides):
+            if is_odd or any(self._altered_roles & _roles(one) for one in sides):
                 found += sides
         return found
 
     # --- policies ---
 
-    def _take_away(self) -> Iterator[RangerStep]:
+    def _removal_steps(self) -> Iterator[RangerStep]:
         narrowed = []
         for name, content in sorted(self._of(ACCESS, self._held.policies).items()):
             after = self._wanted.policies.get(name)
             if after is None:
                 yield RangerStep(RangerAct.DELETE_POLICY, name)
                 continue
-            less = self._less(content, after)
+            less = self._reduced(content, after)
             if less is not None and less != content:
                 self._between[name] = less
                 narrowed.append(RangerStep(RangerAct.NARROW_POLICY, name, less))
         yield from narrowed
 
-    def _less(self, before: Json, after: Json) -> Json | None:
+    def _reduced(self, before: Json, after: Json) -> Json | None:
         """The policy until access is added; None if it can wait until then."""
         if not before.get("isEnabled", True):
             return None
-        is_dirty = bool(self._dirty & (_roles(before) | _roles(after)))
+        is_dirty = bool(self._altered_roles & (_roles(before) | _roles(after)))
         if is_dirty and not self._has_limits and _rest(before) == _rest(after):
             kept = _common(before, after)
             is_plain = len(kept) == len(_pairs(before)) and _is_plain(before)
             return None if is_plain else _of_pairs(after, kept)
         if is_dirty or any(overlaps(one, limit) for one in (before, after)
-                           for limit in self._unsure):  # fmt: skip
+                           for limit in self._altered_limits):  # fmt: skip
             return {**after, "isEnabled": False}
         if before == after:
             return None
@@ -207,9 +207,9 @@ class _Order:
         If a filter changes, too, the changing masks show nothing meanwhile: otherwise the rows of
         one side would appear with the values of the other.
         """
-        held, wanted = self._held.policies, self._of(MASK, self._wanted.policies)
-        for name in sorted({**self._of(MASK, held), **wanted}):
-            before, after = held.get(name), wanted.get(name)
+        held, desired = self._held.policies, self._of(MASK, self._wanted.policies)
+        for name in sorted({**self._of(MASK, held), **desired}):
+            before, after = held.get(name), desired.get(name)
             both = self._between_masks(before, after)
             if both is None or both == before:
                 continue
@@ -224,23 +224,27 @@ class _Order:
             return None
         hides = any(overlaps(side, one) for one in self._changing if one["type"] == FILTER)
         if after is None:
-            return _hiding(side, ()) if hides else None
+            return _with_hidden_values(side, ()) if hides else None
         if before is None:
-            return _hiding(after, ()) if hides else after
+            return _with_hidden_values(after, ()) if hides else after
         if _rest(before) != _rest(after):
             return after
         kept = before.get(_MASKS, ())
         more = [one for one in kept if one not in after[_MASKS]]
         both = {**after, _MASKS: [*after[_MASKS], *more]}
-        return _hiding(both, [one for one in kept if one in after[_MASKS]]) if hides else both
+        return (
+            _with_hidden_values(both, [one for one in kept if one in after[_MASKS]])
+            if hides
+            else both
+        )
 
     def _replaced(self, type: int) -> Iterator[RangerStep]:
         """Replaces the policies of a type by the wanted ones."""
-        held, wanted = self._held.policies, self._of(type, self._wanted.policies)
+        held, desired = self._held.policies, self._of(type, self._wanted.policies)
         for name in sorted(self._of(type, held)) if type != ACCESS else ():
-            if name not in wanted:
+            if name not in desired:
                 yield RangerStep(RangerAct.DELETE_POLICY, name)
-        for name, after in sorted(wanted.items()):
+        for name, after in sorted(desired.items()):
             now = self._between.get(name, held.get(name))
             if now is None and type != MASK:
                 yield RangerStep(RangerAct.CREATE_POLICY, name, after)
@@ -278,27 +282,27 @@ class _Order:
 
     def _new_roles(self) -> Iterator[RangerStep]:
         roles = self._wanted.roles
-        for name in _inner_first(roles, (name for name in roles if name not in self._held.roles)):
+        for name in _members_first(roles, (name for name in roles if name not in self._held.roles)):
             yield RangerStep(RangerAct.CREATE_ROLE, name, roles[name])
 
     def _changed_roles(self) -> Iterator[RangerStep]:
         before, after = self._held.roles, self._wanted.roles
         changed = (name for name in after if name in before and before[name] != after[name])
-        for name in _inner_first(after, changed):
+        for name in _members_first(after, changed):
             yield RangerStep(RangerAct.UPDATE_ROLE, name, after[name])
 
     def _old_roles(self) -> Iterator[RangerStep]:
         before, after = self._held.roles, self._wanted.roles
-        gone = _inner_first(before, (name for name in before if name not in after))
+        gone = _members_first(before, (name for name in before if name not in after))
         for name in reversed(gone):
             yield RangerStep(RangerAct.DELETE_ROLE, name)
 
 
-def _inner(role: Json) -> frozenset[str]:
+def _member_roles(role: Json) -> frozenset[str]:
     return frozenset(name for name, _ in role.get("roles", ()))
 
 
-def _hiding(content: Json, kept: Collection[Json]) -> Json:
+def _with_hidden_values(content: Json, kept: Collection[Json]) -> Json:
     """A mask that shows nothing to the users of its items, except for the kept items."""
     items = [*kept]
     for one in content.get(_MASKS, ()):
@@ -358,18 +362,18 @@ def _of_pairs(after: Json, pairs: Collection[_Pair]) -> Json:
     return {**after, ITEMS[ACCESS]: items}
 
 
-def _inner_first(roles: Mapping[str, Json], names: Iterable[str]) -> list[str]:
+def _members_first(roles: Mapping[str, Json], names: Iterable[str]) -> list[str]:
     """The names, sorted so that a role comes after the roles in it."""
-    wanted, done = [*names], dict[str, None]()
+    desired, done = [*names], dict[str, None]()
 
     def add(name: str, above: frozenset[str]) -> None:
         if name in done or name in above:
             return
-        for inner in sorted(_inner(roles.get(name, {}))):
+        for inner in sorted(_member_roles(roles.get(name, {}))):
             add(inner, above | {name})
         done[name] = None
 
-    for name in sorted(wanted):
+    for name in sorted(desired):
         add(name, frozenset())
-    chosen = {*wanted}
+    chosen = {*desired}
     return [name for name in done if name in chosen]

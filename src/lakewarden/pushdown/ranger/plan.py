@@ -46,7 +46,7 @@ class RangerPlan:
 
     target: PushTarget
     held: Held
-    wanted: Held
+    desired: Held
     residues: Residues
     revision: int
     given: dict[str, str] = field(default_factory=dict)
@@ -59,27 +59,27 @@ class RangerPlan:
     def steps(self) -> Sequence[RangerStep]:
         """The requests, in order."""
         deleted = [RangerStep(RangerAct.DELETE_FOREIGN, str(one.id)) for one in self.adopted]
-        return [*deleted, *steps(self.held, self.wanted)]
+        return [*deleted, *steps(self.held, self.desired)]
 
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to do."""
-        is_changed = not self.held.same(self.wanted)
+        is_changed = not self.held.same(self.desired)
         return is_changed or bool(self.adopted or self.target.journal)
 
     @property
     def access(self) -> Sequence[AccessChange]:
         """The effect on users."""
-        return holder_changes(holders(self.held), holders(self.wanted))
+        return holder_changes(holders(self.held), holders(self.desired))
 
     @cached_property
     def digest(self) -> str:
         """The digest that identifies this plan."""
-        own = [self.target.realm, self.target.name, self.held.digests(), self.wanted.digests()]
+        own = [self.target.realm, self.target.name, self.held.digests(), self.desired.digests()]
         parts = [*own, self.adopted, [one.table() for one in self.statements]]
         return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
-    def begun(self) -> PushTarget | None:
+    def target_during_push(self) -> PushTarget | None:
         """The target during the push: the journal lists the possible states of each object."""
         states: dict[str, list[str]] = {
             key: list(each) for key, each in self.target.journal.get("states", {}).items()
@@ -90,30 +90,30 @@ class RangerPlan:
             of.append(GONE if step.content is None else digest_of(step.content))
         first = str(self.target.journal.get("digest", ""))
         journal = {
-            "digest": first if self.continues(first) else self.digest,
-            "wanted": digest_of(self.wanted.digests()),
+            "digest": first if self.resumes(first) else self.digest,
+            "wanted": digest_of(self.desired.digests()),
             "states": {key: [*dict.fromkeys(each)] for key, each in sorted(states.items())},
         }
-        guids = {**self.target.journal.get("tag_guids", {}), **self.wanted.tag_guids}
+        guids = {**self.target.journal.get("tag_guids", {}), **self.desired.tag_guids}
         if guids:
             journal["tag_guids"] = guids
         return replace(self.target, journal=journal)
 
-    def continues(self, digest: str) -> bool:
+    def resumes(self, digest: str) -> bool:
         """Whether it is the rest of the plan with that digest, whose push was begun."""
         journal = self.target.journal
         if not journal or journal.get("digest") != digest:
             return False
-        if journal.get("wanted") != digest_of(self.wanted.digests()):
+        if journal.get("wanted") != digest_of(self.desired.digests()):
             return False
         now = self.held.digests()
         return all(now.get(key, GONE) in each for key, each in journal["states"].items())
 
-    def done(self) -> PushTarget:
+    def target_after_push(self) -> PushTarget:
         """The target after the push."""
-        guids = {**self.held.guids, **self.wanted.guids, **self.given}
-        kept = {name: guids[name] for name in self.wanted.policies if name in guids}
-        pushed = replace(self.wanted, guids=kept).data()
+        guids = {**self.held.guids, **self.desired.guids, **self.given}
+        kept = {name: guids[name] for name in self.desired.policies if name in guids}
+        pushed = replace(self.desired, guids=kept).data()
         return replace(self.target, pushed=pushed, revision=self.revision, journal={})
 
     def table(self) -> dict[str, Any]:

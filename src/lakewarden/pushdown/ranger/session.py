@@ -9,7 +9,8 @@ from itertools import chain
 
 from lakewarden.engines.ranger_service import RangerService
 from lakewarden.kernel.errors import BadInput, Conflict, WardenError
-from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_gains
+from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_gained_access
+from lakewarden.pushdown.desired_state import Scope
 from lakewarden.pushdown.drift import Difference
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.plan import holder_changes
@@ -18,12 +19,21 @@ from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
 from lakewarden.pushdown.ranger.adopt import (
     EVERYONE,
-    Others,
+    ForeignHoldings,
     ServicePolicies,
-    others_of,
+    foreign_holdings,
     redundant,
 )
-from lakewarden.pushdown.ranger.drift import differences, foreign, strange_tags
+from lakewarden.pushdown.ranger.desired_state import (
+    DesiredState,
+    Stored,
+    Zones,
+    desired_state,
+    mapping_of,
+    naming_of,
+    service_of,
+)
+from lakewarden.pushdown.ranger.drift import differences, foreign, foreign_tags
 from lakewarden.pushdown.ranger.marks import marks_of, old_tags
 from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
 from lakewarden.pushdown.ranger.state import (
@@ -37,30 +47,20 @@ from lakewarden.pushdown.ranger.state import (
 )
 from lakewarden.pushdown.ranger.style import RangerStyle, style_of
 from lakewarden.pushdown.ranger.tags import require_masks, tags_found
-from lakewarden.pushdown.ranger.wanted import (
-    Stored,
-    Wish,
-    Zones,
-    mapping_of,
-    naming_of,
-    service_of,
-    wanted,
-)
-from lakewarden.pushdown.ranger.writer import Changes, Rehearsal, Writer
+from lakewarden.pushdown.ranger.writer import Changes, RequestRecorder, Writer
 from lakewarden.pushdown.ranger.zones import zones_of
-from lakewarden.pushdown.wanted import Scope
 from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads
 from lakewarden.service.push_lock import StoreLock
-from lakewarden.service.push_target import PushTarget, current, pushed_beside
+from lakewarden.service.push_target import PushTarget, current, guids_of_other_targets
 from lakewarden.service.ranger.tag_masks import TAG
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _RangerState:
     """The current state of Ranger: the service, its security zones, and policies and roles."""
 
     service: RangerService
@@ -69,55 +69,57 @@ class _Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Situation:
     """A realm and the state of Ranger, at one time.
 
-    `strange` are policies of others, without those that other targets of the realm pushed.
+    `foreign_policies` are policies of others, without those that other targets of the realm pushed.
     """
 
     target: PushTarget
     realm: RealmState
     stored: Stored
-    looked: _Looked
-    strange: tuple[Json, ...]
+    ranger_state: _RangerState
+    foreign_policies: tuple[Json, ...]
     style: RangerStyle | None
     now: float
 
-    def wish(self, without: Collection[int] = (), realm: RealmState | None = None) -> Wish:
+    def wish(self, without: Collection[int] = (), realm: RealmState | None = None) -> DesiredState:
         """The wanted state, as if the policies of others with these ids did not exist."""
-        found = self.looked.found
+        found = self.ranger_state.found
         if without:
             kept = tuple(one for one in found.others if int(one["id"]) not in without)
             found = replace(found, others=kept)
-        service, of = self.looked.service, self.realm if realm is None else realm
-        return wanted(of, self.target, service, found, self.now, self.stored, self.style)
+        service, of = self.ranger_state.service, self.realm if realm is None else realm
+        return desired_state(of, self.target, service, found, self.now, self.stored, self.style)
 
-    def _others(self) -> Others:
-        realm, service = self.realm, self.looked.service
-        found = replace(self.looked.found, others=self.strange)
+    def _others(self) -> ForeignHoldings:
+        realm, service = self.realm, self.ranger_state.service
+        found = replace(self.ranger_state.found, others=self.foreign_policies)
         mapping = mapping_of(realm, service)
         naming = naming_of(realm, self.target, service, self.stored, Residues())
         users, zones = users_of(realm), self.stored.zones
-        return others_of(ServicePolicies(realm, mapping, service, naming, found, users, zones))
+        return foreign_holdings(
+            ServicePolicies(realm, mapping, service, naming, found, users, zones)
+        )
 
-    def adopting(self) -> tuple[Wish, tuple[Adopted, ...]]:
+    def adoption_plan(self) -> tuple[DesiredState, tuple[Adopted, ...]]:
         """The wanted state, and the policies of others that it replaces.
 
         A policy that stays may keep ours out, so others that ours would replace must stay, too.
         """
         others, wish = self._others(), self.wish()
-        chosen = redundant(others, _lasting(wish.allowed))
+        chosen = redundant(others, _permanent_holders(wish.allowed))
         while True:
             adopted = tuple(self._adopted(others, chosen))
             wish = self.wish({one.id for one in adopted})
-            kept = chosen & redundant(others, _lasting(wish.held))
+            kept = chosen & redundant(others, _permanent_holders(wish.held))
             if kept == chosen:
                 return wish, adopted
             chosen = kept
 
-    def _adopted(self, others: Others, names: Collection[str]) -> Iterator[Adopted]:
-        held = [*zip(others.holdings, others.held(), strict=True)]
-        for one in self.strange:
+    def _adopted(self, others: ForeignHoldings, names: Collection[str]) -> Iterator[Adopted]:
+        held = [*zip(others.holdings, others.managed_roles(), strict=True)]
+        for one in self.foreign_policies:
             name, zone = str(one.get("name")), str(one.get(ZONE_NAME) or "")
             if name in names and zone == self.stored.zones.own:
                 grants = (grant for holding, grant in held if holding.policy == name)
@@ -126,7 +128,7 @@ class _Work:
     def adoption(self) -> Adoption:
         """The policies of others as statements, and what users would gain from these."""
         realm, others = self.realm, self._others()
-        mapping = mapping_of(realm, self.looked.service)
+        mapping = mapping_of(realm, self.ranger_state.service)
         scope = Scope(self.target.metalake, self.target.catalog)
         foreign = others.grants(realm, mapping, self.now)
         granted = GrantedByOthers(foreign, EVERYONE, others.acts, others.seen)
@@ -134,10 +136,10 @@ class _Work:
         made = replace(made, left=sorted({*made.left, *others.left}))
         after = replace(realm, matrix=matrix_with_draft(realm, made.draft, self.now))
         before, coming = self.wish().allowed, self.wish(realm=after).allowed
-        return with_gains(made, holders(before), holders(coming), others.held())
+        return with_gained_access(made, holders(before), holders(coming), others.managed_roles())
 
 
-def _lasting(of: Held) -> Mapping[Grant, frozenset[str]]:
+def _permanent_holders(of: Held) -> Mapping[Grant, frozenset[str]]:
     """The holders of each grant by our policies that do not expire."""
     kept = {name: one for name, one in of.policies.items() if "validitySchedules" not in one}
     return holders(replace(of, policies=kept))
@@ -159,7 +161,7 @@ class RangerSession:
         lock: StoreLock | None = None,
     ) -> None:
         self._admin, self._store, self._reading, self._lock = admin, store, reading, lock
-        self.know(target)
+        self.set_target(target)
         self._label, self._now = "", 0.0
         self._beside: frozenset[str] = frozenset()
 
@@ -173,10 +175,10 @@ class RangerSession:
         if self._lock is not None:
             self._lock.require_free()
 
-    def look(self) -> None:
+    def begin_snapshot(self) -> None:
         """Nothing: Ranger has no snapshots, and each object is read once."""
 
-    def know(self, target: PushTarget) -> None:
+    def set_target(self, target: PushTarget) -> None:
         """Sets the target as it is stored, with the objects that were pushed to it."""
         self._target = target
         self._marks = marks_of(target, self._store, self._admin.service)
@@ -184,30 +186,32 @@ class RangerSession:
     def plan(self, realm: RealmState, now: float) -> RangerPlan:
         """The plan of a push for the realm's state after Ranger has responded."""
         self._now = now
-        return self._said(self._planned(realm.realm.name, now)[0])
+        return self._with_statements(self._planned(realm.realm.name, now)[0])
 
     def _planned(
         self, realm_name: str, now: float, *, adopts: bool = False
     ) -> tuple[RangerPlan, RealmState]:
         """The plan, and its realm, which may change while Ranger is read, because that is slow."""
-        looked = self._looked()
+        ranger_state = self._read_state()
         with self._reading(realm_name) as (realm, reading):
-            work = self._work(realm, reading, looked, now)
-            wish, adopted = work.adopting() if adopts else (work.wish(), ())
-        revision, found = realm.matrix.revision, looked.found
+            work = self._work(realm, reading, ranger_state, now)
+            wish, adopted = work.adoption_plan() if adopts else (work.wish(), ())
+        revision, found = realm.matrix.revision, ranger_state.found
         made = RangerPlan(
             self._target, found, wish.held, wish.residues, revision,
-            allowed=wish.allowed, adopted=adopted, type=looked.service.type,
+            allowed=wish.allowed, adopted=adopted, type=ranger_state.service.type,
         )  # fmt: skip
         return made, realm
 
-    def _looked(self) -> _Looked:
+    def _read_state(self) -> _RangerState:
         """The current state of Ranger."""
         service = self._service()
         zones = self._zones(service)
-        return _Looked(service, zones, self._held(zones=zones.names))
+        return _RangerState(service, zones, self._held(zones=zones.names))
 
-    def _work(self, realm: RealmState, reading: Reading, looked: _Looked, now: float) -> _Work:
+    def _work(
+        self, realm: RealmState, reading: Reading, ranger_state: _RangerState, now: float
+    ) -> _Situation:
         # The catalog may have been renamed while Ranger was read: the old name denotes nothing.
         now_stored = current(reading, self._target)
         self._target = replace(
@@ -215,13 +219,18 @@ class RangerSession:
         )
         style = style_of(realm, self._target)
         self._label = "" if style is None else style.label
-        self._beside = pushed_beside(reading, self._target)
-        told = (str(one.get(ZONE_NAME) or "") for one in self._told(looked.found.others))
-        zones = replace(looked.zones, told=frozenset(told))
+        self._beside = guids_of_other_targets(reading, self._target)
+        told = (
+            str(one.get(ZONE_NAME) or "")
+            for one in self._of_other_targets(ranger_state.found.others)
+        )
+        zones = replace(ranger_state.zones, told=frozenset(told))
         file_system, by_tags = self._admin.file_system, bool(self._admin.tags)
         stored = Stored(reading, self._marks, file_system, zones, by_tags, self._beside)
-        strange = tuple(one for one in looked.found.others if not self._is_told(one))
-        return _Work(self._target, realm, stored, looked, strange, style, now)
+        foreign_policies = tuple(
+            one for one in ranger_state.found.others if not self._is_of_other_target(one)
+        )
+        return _Situation(self._target, realm, stored, ranger_state, foreign_policies, style, now)
 
     def _zones(self, service: RangerService) -> Zones:
         """The security zones of the service; raises `BadInput` if the target's zone is missing."""
@@ -231,27 +240,27 @@ class RangerSession:
         zones.required(admin.service)
         return zones
 
-    def _told(self, others: Iterable[Json]) -> Iterator[Json]:
+    def _of_other_targets(self, others: Iterable[Json]) -> Iterator[Json]:
         """The policies that other targets of the realm pushed; these targets check them."""
-        return filter(self._is_told, others)
+        return filter(self._is_of_other_target, others)
 
-    def _is_told(self, policy: Json) -> bool:
+    def _is_of_other_target(self, policy: Json) -> bool:
         return str(policy.get("guid", "")) in self._beside
 
-    def adopting(self, made: RangerPlan) -> RangerPlan:
+    def adoption_plan(self, made: RangerPlan) -> RangerPlan:
         """The plan for the realm's current state, plus the deletion of replaced policies."""
-        return self._said(self._planned(self._target.realm, self._now, adopts=True)[0])
+        return self._with_statements(self._planned(self._target.realm, self._now, adopts=True)[0])
 
     def adoption(self, realm: RealmState, now: float) -> Adoption:
         """The policies of others as statements of the realm."""
-        looked = self._looked()
+        ranger_state = self._read_state()
         with self._reading(realm.realm.name) as (newest, reading):
-            work = self._work(newest, reading, looked, now)
+            work = self._work(newest, reading, ranger_state, now)
             return work.adoption()
 
     def reset_plan(self) -> RangerPlan:
         """The plan that removes everything that is ours."""
-        return self._said(RangerPlan(self._target, self._held(), Held(), Residues(), 0))
+        return self._with_statements(RangerPlan(self._target, self._held(), Held(), Residues(), 0))
 
     def apply(self, agreed: RangerPlan) -> int:
         """Sends the requests of the plan, and returns their number.
@@ -261,22 +270,22 @@ class RangerSession:
         """
         writer = self._writer(self._admin, agreed.held)
         for step in agreed.steps:
-            writer.do(step)
+            writer.execute(step)
         found = self._held(writer.guids)
-        if not found.same(agreed.wanted):
+        if not found.same(agreed.desired):
             message = "Ranger did not reach the planned state, because others changed it too"
             raise Conflict(f"{message}; plan again")
         agreed.given.update(found.guids)
         return len(agreed.steps)
 
-    def _said(self, made: RangerPlan) -> RangerPlan:
+    def _with_statements(self, made: RangerPlan) -> RangerPlan:
         """The plan with its requests: those that `apply` sends, recorded by the same code."""
-        rehearsal, script = Rehearsal(self._admin.service), []
-        writer = self._writer(rehearsal, made.held)
+        recorder, script = RequestRecorder(self._admin.service), []
+        writer = self._writer(recorder, made.held)
         for step in made.steps:
-            writer.do(step)
-            script += [one.statement(step.act.value) for one in rehearsal.requests]
-            rehearsal.requests.clear()
+            writer.execute(step)
+            script += [one.statement(step.act.value) for one in recorder.requests]
+            recorder.requests.clear()
         return replace(made, statements=tuple(script))
 
     def _writer(self, changes: Changes, found: Held) -> Writer:
@@ -295,23 +304,23 @@ class RangerSession:
         pushed, found = from_data(self._target.pushed), current.held
         journal = self._target.journal
         own: list[Difference] = [*differences(pushed, found, journal.get("states", {}))]
-        beside = {str(one.get("guid", "")) for one in self._told(found.others)}
+        beside = {str(one.get("guid", "")) for one in self._of_other_targets(found.others)}
         own_zone = self._admin.zone
-        strange = tuple(
+        foreign_policies = tuple(
             one
             for one in found.others
             if str(one.get("guid", "")) not in beside
             and (not own_zone or one.get(ZONE_NAME) == own_zone)
         )
-        seen, allowed = replace(found, others=strange), holders(current.allowed)
+        seen, allowed = replace(found, others=foreign_policies), holders(current.allowed)
         others = [*foreign(seen, users_of(newest), allowed, current.type)]
         named = {
             tag
-            for one in current.wanted.policies.values()
+            for one in current.desired.policies.values()
             if is_about_tags(one)
             for tag in one["resources"][TAG]["values"]
         }
-        others += strange_tags(seen, current.wanted.tagged, named)
+        others += foreign_tags(seen, current.desired.tagged, named)
         return Drift(
             differences=own,
             foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
@@ -349,12 +358,12 @@ class RangerSession:
             require_masks(service, admin.tag_definition())
         return service
 
-    def arrived(self) -> list[str]:
+    def plugin_versions(self) -> list[str]:
         """The versions that plugins of the service hold, as far as Ranger knows."""
         plugins = self._admin.plugins()
         if plugins is None:
             return ["only an administrator of Ranger may see which plugin holds which version"]
-        return [_arrived(one.get("hostName"), one.get("appType"), one.get("info") or {})
+        return [_plugin_version(one.get("hostName"), one.get("appType"), one.get("info") or {})
                 for one in plugins]  # fmt: skip
 
     def _held(
@@ -381,7 +390,7 @@ class RangerSession:
             raise BadInput(f"{message}, and `push reset` it before you add it without", where="url")
 
 
-def _arrived(host: object, kind: object, info: dict[str, object]) -> str:
+def _plugin_version(host: object, kind: object, info: dict[str, object]) -> str:
     active, newest = info.get("policyActiveVersion"), info.get("adminPolicyLatestVersion")
     behind = "" if newest is None else f" of {newest}"
     return f"{kind} on {host} holds version {active}{behind}"

@@ -56,15 +56,15 @@ class TagsFound:
 
     `guids` are those of resources by their keys, `own` the keys of those that we created and on
     which others put no tags. `types` has the existing tags, each with its guid if we created it,
-    otherwise "". `old` are names of our tags that may exist. `strange` are the tags of others with
-    the resources that they are on.
+    otherwise "". `old` are names of our tags that may exist. `foreign_tags` are the tags of others
+    with the resources that they are on.
     """
 
     guids: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     types: Mapping[str, str] = field(default_factory=dict)
     old: frozenset[str] = frozenset()
-    strange: tuple[tuple[str, Json], ...] = ()
+    foreign_tags: tuple[tuple[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

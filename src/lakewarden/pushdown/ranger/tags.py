@@ -109,7 +109,7 @@ def tags_found(
     tags, ids = document.get("tags") or {}, document.get("resourceToTagIds") or {}
     resources = {str(one.get("id")): one for one in document.get("serviceResources") or ()}
     tagged: list[Tagged] = []
-    strange: list[tuple[str, Json]] = []
+    foreign_tags: list[tuple[str, Json]] = []
     for id, each in ids.items():
         resource = _levels(resources.get(str(id), {}))
         for one in each:
@@ -118,9 +118,9 @@ def tags_found(
             if tag.get("guid") == marks.tag_guid(name):
                 tagged.append(Tagged(name, tuple(resource.items())))
             else:
-                strange.append((name, resource))
+                foreign_tags.append((name, resource))
     guids = {resource_key(_levels(one)): str(one.get("guid", "")) for one in admin.tag_resources()}
-    of_others = {resource_key(resource) for _, resource in strange}
+    of_others = {resource_key(resource) for _, resource in foreign_tags}
     types = {
         str(one.get("name", "")): str(one.get("guid", "")) * _is_made(marks, one)
         for one in admin.tag_types()
@@ -131,7 +131,7 @@ def tags_found(
         frozenset(own - of_others),
         types,
         frozenset({*old, *(one.tag for one in tagged)}),
-        tuple(strange),
+        tuple(foreign_tags),
     )
     return tagged_of(tagged), found
 
@@ -194,7 +194,7 @@ class TagWriter:
             self._admin.create_tag_resource({"serviceName": self._admin.service, **made})
         self._admin.tag_resource(self._guid(tag), self._guids[key])
 
-    def take_off(self, content: Json) -> None:
+    def untag(self, content: Json) -> None:
         """Removes a tag from a resource."""
         guid = self._guids.get(resource_key(content["resource"]))
         if guid is not None:

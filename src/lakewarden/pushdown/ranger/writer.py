@@ -52,10 +52,10 @@ class Writer:
         self._tagged, self.guids = held.tagged, {**held.guids}
         self._tags = TagWriter(changes, marks, held.tags)
 
-    def do(self, step: RangerStep) -> None:
+    def execute(self, step: RangerStep) -> None:
         """Executes one step. Raises `Conflict` if Ranger did not store it as it was sent."""
         if step.act in TAG_ACTS:
-            self._do_tag(step)
+            self._execute_tag_step(step)
         elif step.act is RangerAct.DELETE_FOREIGN:
             self._changes.delete_policy(step.name)
         elif step.content is None:
@@ -69,12 +69,12 @@ class Writer:
             answer = self._put_policy(step, step.content)
             self._check(step, answer, is_done=policy_content(answer) == step.content)
 
-    def _do_tag(self, step: RangerStep) -> None:
+    def _execute_tag_step(self, step: RangerStep) -> None:
         match step.act:
             case RangerAct.TAG_RESOURCE if step.content is not None:
                 self._tags.put(step.content)
             case RangerAct.UNTAG_RESOURCE:
-                self._tags.take_off(self._tagged[step.name])
+                self._tags.untag(self._tagged[step.name])
             case RangerAct.DELETE_RESOURCE:
                 self._tags.delete_resource(step.name)
             case RangerAct.DELETE_TAG:
@@ -104,7 +104,7 @@ class Writer:
         self._ids[step.key] = answer["id"]
 
 
-class Rehearsal:
+class RequestRecorder:
     """Records the requests, and responds as if they had been executed."""
 
     def __init__(self, service: str) -> None:
@@ -113,7 +113,7 @@ class Rehearsal:
 
     def create_policy(self, policy: Json, /) -> Json:
         """Responds as if Ranger had created it."""
-        return self._made(requests.create_policy(policy), policy, f"policy {policy['name']}")
+        return self._record(requests.create_policy(policy), policy, f"policy {policy['name']}")
 
     def update_policy(self, policy: Json, /) -> Json:
         """Responds as if Ranger had replaced it."""
@@ -126,7 +126,7 @@ class Rehearsal:
 
     def create_role(self, role: Json, /) -> Json:
         """Responds as if Ranger had created it."""
-        return self._made(requests.create_role(role), role, f"role {role['name']}")
+        return self._record(requests.create_role(role), role, f"role {role['name']}")
 
     def update_role(self, role: Json, /) -> Json:
         """Responds as if Ranger had replaced it."""
@@ -161,6 +161,6 @@ class Rehearsal:
         """Responds as if it was gone."""
         self.requests.append(requests.delete_unused(kind, guid))
 
-    def _made(self, request: Request, what: Json, name: str) -> Json:
+    def _record(self, request: Request, what: Json, name: str) -> Json:
         self.requests.append(request)
         return {**what, "id": f"{{id of {name}}}", "guid": f"{{guid of {name}}}"}

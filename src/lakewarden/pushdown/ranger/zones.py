@@ -36,13 +36,17 @@ class Zone:
 
     def has(self, content: Json) -> bool:
         """Whether everything that our policy names is certainly in the zone."""
-        return all(any(self._has(one, path) for one in self.resources) for path in _paths(content))
+        return all(
+            any(self._contains(one, path) for one in self.resources) for path in _paths(content)
+        )
 
-    def meets(self, content: Json) -> bool:
+    def may_overlap(self, content: Json) -> bool:
         """Whether our policy may be about something in the zone."""
-        return any(self._meets(one, path) for one in self.resources for path in _paths(content))
+        return any(
+            self._may_overlap(one, path) for one in self.resources for path in _paths(content)
+        )
 
-    def _has(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
+    def _contains(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
         return bool(resource) and all(
             level in path and any(self._covers(one, path[level]) for one in values)
             for level, values in resource.items()
@@ -58,14 +62,15 @@ class Zone:
         is_plain = self.folds and pattern.isascii() and value.isascii()
         return matches(*((pattern.lower(), value.lower()) if is_plain else (pattern, value)))
 
-    def _meets(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
+    def _may_overlap(self, resource: Mapping[str, Sequence[str]], path: Mapping[str, str]) -> bool:
         common = resource.keys() & path.keys()
         return bool(common) and all(
-            any(_may_meet(one, path[level]) for one in resource[level]) for level in common
+            any(_values_may_overlap(one, path[level]) for one in resource[level])
+            for level in common
         )
 
 
-def _may_meet(one: str, other: str) -> bool:
+def _values_may_overlap(one: str, other: str) -> bool:
     if _OPEN & {*one, *other}:
         return True
     if one.startswith("/"):

@@ -253,7 +253,7 @@ def test_a_target_that_is_removed_before_a_push_begins(followed: Followed) -> No
     changes = followed.ranger.changes
     plan: Any = followed.pushing().plan(REALM, "rg")
 
-    def begun(pushing: Pushing) -> Any:
+    def removing_target(pushing: Pushing) -> Any:
         removed = once(lambda: followed.pushing().remove(REALM, "rg"))
 
         def write(task: Any) -> Any:
@@ -263,7 +263,7 @@ def test_a_target_that_is_removed_before_a_push_begins(followed: Followed) -> No
         return Pushing(pushing.service, BOSS, write, pushing.sealing, pushing.connect)
 
     with pytest.raises(Unknown, match="removed meanwhile"):
-        begun(followed.pushing()).apply(REALM, "rg", plan.digest)
+        removing_target(followed.pushing()).apply(REALM, "rg", plan.digest)
     assert followed.targets == []
     assert followed.ranger.changes == changes
 
@@ -516,13 +516,13 @@ def looking(meanwhile: Meanwhile) -> Connect:
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
         with connect_target(*about) as session:
-            know = session.know
+            set_target = session.set_target
 
             def known(target: PushTarget) -> None:
-                know(target)
+                set_target(target)
                 meanwhile()
 
-            with patch.object(session, "know", known):
+            with patch.object(session, "set_target", known):
                 yield session
 
     return connect

@@ -15,8 +15,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
 from lakewarden.pushdown.grants import Grant, Role, Roles, as_data
-from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.systems.gravitino.push.database_roles import (
     GROUP_PREFIX,
     POSTGRESQL,
@@ -113,13 +113,13 @@ def there(*others: str) -> TargetObjects:
     )
 
 
-def divided(facts: Facts, objects: TargetObjects) -> tuple[Wanted, Wanted]:
+def divided(facts: Facts, objects: TargetObjects) -> tuple[DesiredRoles, DesiredRoles]:
     state = state_of(facts, "postgresql")
-    wish = wanted(state, MAPPING, SCOPE, objects, NOW)
+    wish = desired_roles(state, MAPPING, SCOPE, objects, NOW)
     return wish, roles(POSTGRESQL, state, SCOPE, wish, objects)
 
 
-def holders(of: Wanted) -> dict[Grant, frozenset[str]]:
+def holders(of: DesiredRoles) -> dict[Grant, frozenset[str]]:
     return held_by_anybody(Roles({**numbered(of.roles).roles, **of.named}))
 
 
@@ -192,11 +192,13 @@ def check(server: str, facts: Facts, seed: int) -> Counter[str]:
         for world in (made, made.with_facts(altered(facts, seed)), made):
             wish, _ = world.push()
             counts += compare(world, wish)
-            assert held_by_anybody(world.held()) == held_by_anybody(numbered(wish.roles))
-            counts["named"] += sum(_is_original(world, name) for name in world.held().roles)
+            assert held_by_anybody(world.managed_roles()) == held_by_anybody(numbered(wish.roles))
+            counts["named"] += sum(
+                _is_original(world, name) for name in world.managed_roles().roles
+            )
             assert world.push()[1] == 0
         plain.push()
-        assert all(name.startswith("lw_pg_") for name in plain.held().roles)
+        assert all(name.startswith("lw_pg_") for name in plain.managed_roles().roles)
     return counts
 
 
@@ -235,13 +237,13 @@ def test_a_role_of_the_original_is_handed_over_by_our_mark(postgres_url: str) ->
     with estate(postgres_url, facts) as plain:
         made = replace(plain, style="gravitino")
         made.push()
-        name = min(name for name in made.held().roles if _is_original(made, name))
+        name = min(name for name in made.managed_roles().roles if _is_original(made, name))
         with administrator(made.address.url) as connection:
             role = sql.Identifier(name)
             connection.execute(sql.SQL("COMMENT ON ROLE {} IS NULL").format(role))
             made.push()
-            assert name not in made.held().roles
+            assert name not in made.managed_roles().roles
             mark = sql.Literal(made.address.mark)
             connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark))
         made.push()
-        assert name in made.held().roles
+        assert name in made.managed_roles().roles

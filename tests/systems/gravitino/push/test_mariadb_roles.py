@@ -11,9 +11,9 @@ import pytest
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.relations import Facts
-from lakewarden.pushdown.grants import Grant, Known, Roles
+from lakewarden.pushdown.desired_state import TargetObjects, desired_roles
+from lakewarden.pushdown.grants import Grant, KnownRoles, Roles
 from lakewarden.pushdown.mariadb_names import quoted
-from lakewarden.pushdown.wanted import TargetObjects, wanted
 from lakewarden.systems.gravitino.push.database_roles import MARIADB, roles
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of, state_of
@@ -40,7 +40,7 @@ DAY, NIGHT = (2, 5), range(100, 200)
 def test_roles_are_those_of_the_original() -> None:
     golden = json.loads(GOLDEN.read_text())
     state, objects = state_of(small(), "mysql"), there()
-    wish = wanted(state, MAPPING, SCOPE, objects, NOW)
+    wish = desired_roles(state, MAPPING, SCOPE, objects, NOW)
     made = roles(MARIADB, state, SCOPE, wish, objects)
     found = {name: data(role) for name, role in made.named.items()}
     assert {name: {**role, "grants": in_order(role["grants"])} for name, role in found.items()} == {
@@ -81,8 +81,8 @@ def names_of(made: MariadbEstate) -> list[str]:
 
 def held_with(made: MariadbEstate, names: list[str]) -> Roles:
     with made.connected() as database:
-        database.claim(Known(frozenset(names)))
-        return database.held()
+        database.claim(KnownRoles(frozenset(names)))
+        return database.managed_roles()
 
 
 def test_the_server_allows_what_the_kernel_allows(mariadb_url: str) -> None:
@@ -114,7 +114,7 @@ def test_a_role_that_somebody_made_is_left_to_them(mariadb_url: str) -> None:
             made.push()
             with made.connected() as database:
                 objects: TargetObjects = database.objects()
-                held = database.held()
+                held = database.managed_roles()
         assert name in objects.roles
         assert name not in held.roles
 
@@ -122,7 +122,7 @@ def test_a_role_that_somebody_made_is_left_to_them(mariadb_url: str) -> None:
 def test_a_name_with_a_sign_that_the_server_lacks_is_left_out() -> None:
     """Role names have three bytes per character there, and a push would fail at such a one."""
     state, objects = state_of(with_role("readers🦊"), "mysql"), there()
-    wish = wanted(state, MAPPING, SCOPE, objects, NOW)
+    wish = desired_roles(state, MAPPING, SCOPE, objects, NOW)
     made = roles(MARIADB, state, SCOPE, wish, objects)
     assert "readers🦊" not in made.named
     assert holders(made) == holders(wish)
@@ -130,6 +130,6 @@ def test_a_name_with_a_sign_that_the_server_lacks_is_left_out() -> None:
 
 def test_what_is_altered_has_a_word_there() -> None:
     state, objects = state_of(small(), "mysql"), there()
-    wish = wanted(state, MAPPING, SCOPE, objects, NOW)
+    wish = desired_roles(state, MAPPING, SCOPE, objects, NOW)
     made = roles(MARIADB, state, SCOPE, wish, objects)
     assert Grant(("sales", "orders"), "ALTER") in made.named["writers"].grants

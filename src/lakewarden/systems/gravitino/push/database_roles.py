@@ -24,8 +24,8 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.statement import Effect
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects
 from lakewarden.pushdown.grants import Grant, Path, Role, Roles
-from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted
 from lakewarden.service import grant
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
@@ -86,10 +86,10 @@ _ON: Final = ("metalake", "catalog", "schema", "table")
 
 
 def roles(
-    dialect: Dialect, realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects
-) -> Wanted:
+    dialect: Dialect, realm: RealmState, scope: Scope, wish: DesiredRoles, objects: TargetObjects
+) -> DesiredRoles:
     """The wanted grants, divided into roles by Gravitino's names and the others."""
-    return _Division(dialect, realm, scope, wish, objects).wanted()
+    return _Division(dialect, realm, scope, wish, objects).desired_roles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Division:
         dialect: Dialect,
         realm: RealmState,
         scope: Scope,
-        wish: Wanted,
+        wish: DesiredRoles,
         objects: TargetObjects,
     ) -> None:
         self._dialect = dialect
@@ -120,14 +120,14 @@ class _Division:
         paths = {one.path for one in self._holders}
         self._open = sorted(paths - wish.limited - objects.views)
 
-    def wanted(self) -> Wanted:
+    def desired_roles(self) -> DesiredRoles:
         """The division: together, its roles give the wanted grants."""
         named: dict[str, Role] = {}
         for one in self._originals():
-            if one.name in named or not self._is_free(one.name):
-                self._leave_out(self._why_not(one.name), of=one.about)
+            if one.name in named or not self._is_usable_name(one.name):
+                self._omit(self._why_not(one.name), of=one.about)
             else:
-                named[one.name] = self._kept(one)
+                named[one.name] = self._reduced_role(one)
         for residue in self._wish.residues:
             self._residues.add(residue)
         rest = self._rest(Roles(named).holders())
@@ -182,10 +182,10 @@ class _Division:
             for privilege, effect in sorted(granted, key=str):
                 if effect is Effect.DENY:
                     why = "the database has no DENY: denied users are left out of grants instead"
-                    self._leave_out(why, on, role, privilege)
+                    self._omit(why, on, role, privilege)
                     continue
                 if privilege in self._dialect.unsaid:
-                    self._leave_out(self._dialect.unsaid[privilege], on, role, privilege)
+                    self._omit(self._dialect.unsaid[privilege], on, role, privilege)
                 found.update(self._translated(privilege, at))
         return frozenset(found) if is_known else None
 
@@ -205,7 +205,7 @@ class _Division:
 
     # --- as far as all members may have it ---
 
-    def _kept(self, one: _Original) -> Role:
+    def _reduced_role(self, one: _Original) -> Role:
         """The role with grants that more than half of its members may have, and these members."""
         nobody = frozenset[str]()
         holders = {own: self._holders.get(own, nobody) & one.members for own in one.grants}
@@ -215,7 +215,7 @@ class _Division:
         principals = {name: principal for principal, name in self._wish.users.items()}
         for name in sorted(one.members - members):
             why = f"it may not have all that `{one.name}` gives; the rest is granted otherwise"
-            self._leave_out(why, of=principals[name])
+            self._omit(why, of=principals[name])
         return Role(members, frozenset(grants))
 
     def _rest(self, covered: Mapping[Grant, frozenset[str]]) -> Iterator[Role]:
@@ -233,7 +233,7 @@ class _Division:
 
     # --- residue ---
 
-    def _is_free(self, name: str) -> bool:
+    def _is_usable_name(self, name: str) -> bool:
         return (
             name not in self._objects.roles
             and name.lower() not in _RESERVED
@@ -249,7 +249,7 @@ class _Division:
             return f"{what} COMMENT ON ROLE … IS '{self._objects.mark}'"
         return "the database cannot have a role of that name"
 
-    def _leave_out(
+    def _omit(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
     ) -> None:
         at = "" if entity is None else str(entity)

@@ -149,7 +149,7 @@ class _Form:
             later = permanent_access(snapshot)
             self._limited |= touched(later, later)
             realm = replace(realm, matrix=Matrix(later))
-            self._leave_out("access that expires gets no policy")
+            self._omit("access that expires gets no policy")
         self._realm, self._service, self._naming = realm, service, naming
         self._places = Places(realm, mapping, service, naming, self._residues)
         self._allowed = Allowed(realm.matrix, mapping, service, self._places, now)
@@ -175,24 +175,24 @@ class _Form:
 
     def form(self) -> RangerForm:
         """Policies and roles, sorted by name."""
-        self._hold()
+        self._collect_holders()
         roles: dict[str, frozenset[str]] = {}
         # Some databases of Ranger treat two names that differ only in case as equal.
         taken = {one.casefold() for one in self._taken}
         covered: dict[Key, set[str]] = {}
         for role in self._roles():
             name = self._role_name(role)
-            if name.casefold() in taken or not self._may_be(name):
-                self._leave_out("Ranger cannot have a role of that name for it", of=role)
+            if name.casefold() in taken or not self._is_allowed_role_name(name):
+                self._omit("Ranger cannot have a role of that name for it", of=role)
                 continue
             taken.add(name.casefold())
-            kept, members = self._kept(role, name)
+            kept, members = self._reduced_role(role, name)
             roles[name] = members
             for on, keys in kept.items():
-                self._say(name, on, keys)
+                self._add_role_items(name, on, keys)
             for key in set[Key]().union(*kept.values()):
                 covered.setdefault(key, set()).update(members)
-        self._say_rest(covered)
+        self._add_user_items(covered)
         return RangerForm(
             [self._policy(name, one) for name, one in sorted(self._policies.items())],
             [*self._role_documents(roles)],
@@ -201,11 +201,11 @@ class _Form:
 
     # --- allowed access ---
 
-    def _hold(self) -> None:
+    def _collect_holders(self) -> None:
         """Who may have which access, by rows; access that is not here is given to nobody."""
         for id in sorted(self._limited & BitMap(self._paths)):
             entity = self._realm.matrix.snapshot.coded.tree.entity(id)
-            self._leave_out("the plug-in has no row filters and no column masks", entity)
+            self._omit("the plug-in has no row filters and no column masks", entity)
         users = list(named_users(self._realm, self._residues))
         self._names = {principal: name for name, principal in users}
         database = self._service.levels.get(DATABASE)
@@ -240,20 +240,20 @@ class _Form:
         return own if own.startswith(PREFIX) else PREFIX + own
 
     @staticmethod
-    def _may_be(name: str) -> bool:
+    def _is_allowed_role_name(name: str) -> bool:
         return _SAID.fullmatch(name) is not None and not name.upper().startswith(_RESERVED)
 
-    def _kept(
+    def _reduced_role(
         self, role: Principal, name: str
     ) -> tuple[Mapping[tuple[str, ...], set[Key]], frozenset[str]]:
         """The role's access, by place of the grant, and its members; see the module."""
         ids = self._memberships.acting_as(self._memberships.ids[role])
         principals = (self._memberships.principals[id] for id in ids)
         everybody = frozenset(self._names[one] for one in principals if one in self._names)
-        asked = self._asked(role)
+        requested = self._plugin_accesses(role)
         held = {
             key: self._holders.get(key, set()) & everybody
-            for keys in asked.values()
+            for keys in requested.values()
             for key in keys
         }
         most = len(everybody) // 2
@@ -266,12 +266,12 @@ class _Form:
         for user in sorted(everybody - members):
             principal = next(one for one, own in self._names.items() if own == user)
             why = f"it may not have all that `{name}` gives; the rest is granted otherwise"
-            self._leave_out(why, of=principal)
-        return {on: keys & kept for on, keys in asked.items()}, members
+            self._omit(why, of=principal)
+        return {on: keys & kept for on, keys in requested.items()}, members
 
-    def _asked(self, role: Principal) -> Mapping[tuple[str, ...], set[Key]]:
+    def _plugin_accesses(self, role: Principal) -> Mapping[tuple[str, ...], set[Key]]:
         """The access that the plug-in would give the role, by place of the grant."""
-        asked: dict[tuple[str, ...], set[Key]] = {}
+        requested: dict[tuple[str, ...], set[Key]] = {}
         for on, granted in self._grants(role).items():
             at = self._place(on)
             if at is None:
@@ -279,30 +279,30 @@ class _Form:
             for privilege, effect in sorted(granted, key=str):
                 if effect is Effect.DENY:
                     why = "a DENY has no policy item: denied users are left out of items instead"
-                    self._leave_out(why, on, role, privilege)
+                    self._omit(why, on, role, privilege)
                 elif privilege in self._translation:
                     level, accesses = self._translation[privilege]
-                    self._tell_never(on, role, privilege, accesses)
-                    asked.setdefault(at, set()).update(
+                    self._report_never_granted(on, role, privilege, accesses)
+                    requested.setdefault(at, set()).update(
                         Key(level, access, id)
                         for access in accesses
                         for id in self._ids[level]
                         if self._paths[id][: len(at)] == at
                     )
                 elif FILESET in self._levels and privilege in ELSEWHERE:
-                    self._leave_out("only files of filesets are pushed", on, role, privilege)
-        return asked
+                    self._omit("only files of filesets are pushed", on, role, privilege)
+        return requested
 
-    def _tell_never(
+    def _report_never_granted(
         self, on: Entity, role: Principal, privilege: str, accesses: Sequence[str]
     ) -> None:
         for access in accesses:
             why = self._service.accesses[access].never or self._service.accesses[access].left
             if why:
-                self._leave_out(f"{access}: {why}", on, role, privilege)
+                self._omit(f"{access}: {why}", on, role, privilege)
             elif access == "alter":
                 why = "alter: it allows setting owners in Hive, which Gravitino would not see"
-                self._leave_out(why, on, role, privilege)
+                self._omit(why, on, role, privilege)
 
     def _place(self, on: Entity) -> tuple[str, ...] | None:
         if on.type not in _ON:
@@ -312,7 +312,7 @@ class _Form:
 
     # --- policies ---
 
-    def _say(self, role: str, at: tuple[str, ...], keys: set[Key]) -> None:
+    def _add_role_items(self, role: str, at: tuple[str, ...], keys: set[Key]) -> None:
         """Items of a role for its grants on one object."""
         by_access: dict[tuple[str, str], set[int]] = {}
         for key in keys:
@@ -321,7 +321,7 @@ class _Form:
             for policy in self._named(level, ids, at):
                 policy.roles.setdefault(access, set()).add(role)
 
-    def _say_rest(self, covered: Mapping[Key, set[str]]) -> None:
+    def _add_user_items(self, covered: Mapping[Key, set[str]]) -> None:
         """Items with the names of users, for access that no role gives them."""
         for key, users in self._holders.items():
             left = users - covered.get(key, set())
@@ -405,7 +405,7 @@ class _Form:
             users = [{"name": user, "isAdmin": False} for user in sorted(members)]
             yield {"name": name, "description": LABEL, "users": users, "groups": [], "roles": []}
 
-    def _leave_out(
+    def _omit(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
     ) -> None:
         at = "" if entity is None else str(entity)

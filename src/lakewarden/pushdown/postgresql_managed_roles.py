@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Path, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import NESTED_IN, Grant, KnownRoles, Path, Role, Roles, RowPolicy
 from lakewarden.pushdown.masking_views import ALTERED
 from lakewarden.pushdown.postgresql_grants import HeldGrant, held_grants
 from lakewarden.pushdown.postgresql_powers import Rows
@@ -77,10 +77,12 @@ WHERE starts_with(p.polname, %s) AND pg_has_role(c.relowner, 'USAGE')
 """On tables of others, anybody may create a policy that looks like ours; no push could drop it."""
 
 
-class OurRoles:
+class ManagedRoles:
     """The roles of one target in their current state, with all changes by others."""
 
-    def __init__(self, rows: Rows, address: Address, known: Known, views: MaskingViews) -> None:
+    def __init__(
+        self, rows: Rows, address: Address, known: KnownRoles, views: MaskingViews
+    ) -> None:
         """`known` roles with a mark from before marks had a store id are ours, too."""
         self._rows, self._address, self._known, self._views = rows, address, known, views
 
@@ -100,11 +102,11 @@ class OurRoles:
         known = sorted(self._known.roles) if self._address.store else []
         return self._rows(_ROLES, {**about, "known": known})
 
-    def held(self) -> Roles:
+    def roles(self) -> Roles:
         """The roles with all their parts."""
         ours = self.ids()
         members, grants = self._memberships(ours)
-        views = self._views.held()
+        views = self._views.current_views()
         for one in self._granted(ours, is_whole=True):
             grants[one.role].add(one.grant)
         for (name,) in self._rows(_LOGINS, [list(ours)]):
@@ -145,7 +147,7 @@ class OurRoles:
     def _granted(self, ours: Mapping[int, str], *, is_whole: bool) -> Iterator[HeldGrant]:
         """Grants of our roles, except those of views; if not `is_whole`, only non-plain ones."""
         own, schema = self._views.names(), self._address.view_schema
-        readers = self._views.held().keys() if is_whole else ()
+        readers = self._views.current_views().keys() if is_whole else ()
         for one in held_grants(self._rows, list(ours), is_whole=is_whole):
             path = one.path or ()
             if path[:1] == (schema,):
@@ -160,7 +162,7 @@ class OurRoles:
         """The grants that take more than a plain REVOKE, by role and grant."""
         return {(one.role, one.grant): one for one in self._granted(self.ids(), is_whole=False)}
 
-    def stuck(self, held: Roles) -> Roles:
+    def irrevocable(self, held: Roles) -> Roles:
         """The memberships and grants of our roles that the account cannot revoke."""
         members: dict[str, set[str]] = {name: set() for name in held.roles}
         grants: dict[str, set[Grant]] = {name: set() for name in held.roles}

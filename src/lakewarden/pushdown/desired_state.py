@@ -78,7 +78,7 @@ class TargetObjects:
     descendants: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
     encoding: str = "utf-8"
 
-    def can_say(self, text: str) -> bool:
+    def can_encode(self, text: str) -> bool:
         """Whether the database's encoding has all characters of the text."""
         return text.encode(self.encoding, "ignore").decode(self.encoding) == text
 
@@ -98,7 +98,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredRoles:
     """The wanted roles, and what they leave out.
 
     `roles` have no names yet, `named` roles have those of a style. `users` are the evaluated
@@ -112,15 +112,15 @@ class Wanted:
     limited: frozenset[Path] = frozenset()
 
 
-def wanted(
+def desired_roles(
     realm: RealmState, mapping: EngineMapping, scope: Scope, objects: TargetObjects, now: float
-) -> Wanted:
+) -> DesiredRoles:
     """The roles for what is allowed now, and stays allowed unless the realm is changed.
 
     Raises `StaleSnapshot` for a time outside the interval of the realm's snapshot.
     """
     realm.matrix.require(now)
-    return _Builder(realm, mapping, scope, objects, now).wanted()
+    return _Builder(realm, mapping, scope, objects, now).desired_roles()
 
 
 def stored_paths(realm: RealmState, mapping: EngineMapping, scope: Scope) -> frozenset[Path]:
@@ -154,7 +154,7 @@ def _operations(realm: RealmState, mapping: EngineMapping) -> Iterator[Operation
 
 
 @dataclass
-class _Given:
+class _Access:
     """The grants, policies and views of one exact set of users."""
 
     grants: set[Grant] = field(default_factory=set)
@@ -201,11 +201,11 @@ class _Builder:
         self._beside = BitMap.union(
             BitMap(), *(self._columns[id] for id in (self._limited | self._above) & self._tables)
         )
-        self._given: dict[frozenset[str], _Given] = {}
+        self._given: dict[frozenset[str], _Access] = {}
         self._reads: dict[tuple[int, Principal, bool], LimitedRead | None] = {}
         self._names: dict[Entity, ColumnNames] = {}
 
-    def wanted(self) -> Wanted:
+    def desired_roles(self) -> DesiredRoles:
         """The roles of all users."""
         users = list(self._named())
         # Access that expires distinguishes users, too: it is reported as left out for each.
@@ -219,7 +219,7 @@ class _Builder:
             Role(members, frozenset(one.grants), frozenset(one.policies), frozenset(one.views))
             for members, one in self._given.items()
         )
-        return Wanted(
+        return DesiredRoles(
             tuple(roles),
             self._residues,
             users={principal: name for name, principal in users},
@@ -237,13 +237,13 @@ class _Builder:
                 continue
             name = identities.person(principal)
             if identities.user(name) != principal:
-                self._leave_out("the database would read the name as another user", of=principal)
+                self._omit("the database would read the name as another user", of=principal)
             elif name in self._objects.unlimited:
-                self._leave_out("the rights of the account cannot be limited", of=principal)
+                self._omit("the rights of the account cannot be limited", of=principal)
             elif name not in self._objects.users:
-                self._leave_out("the database has no such user", of=principal)
+                self._omit("the database has no such user", of=principal)
             elif name in self._objects.refused_users:
-                self._leave_out(self._objects.refused_users[name], of=principal)
+                self._omit(self._objects.refused_users[name], of=principal)
             else:
                 yield name, principal
 
@@ -253,15 +253,15 @@ class _Builder:
         found: dict[Path, list[int]] = {}
         for id, entity, path in _stored(self._realm, self._mapping, self._scope):
             self._known.add(path)
-            if self._is_there(entity.type, path, entity):
+            if self._exists(entity.type, path, entity):
                 found.setdefault(path, []).append(id)
         paths = {}
         for path, ids in found.items():
             for id in ids:
                 if len(ids) > 1:
-                    self._leave_out("another entity has the same name", tree.entity(id))
+                    self._omit("another entity has the same name", tree.entity(id))
                 elif any(path[:depth] not in found for depth in range(len(path))):
-                    self._leave_out(
+                    self._omit(
                         "the realm does not have the entity that contains it", tree.entity(id)
                     )
                 else:
@@ -290,14 +290,14 @@ class _Builder:
             if path in self._ids and (known := sorted(below & self._known))
         }
 
-    def _is_there(self, type: str, path: Path, entity: Entity) -> bool:
+    def _exists(self, type: str, path: Path, entity: Entity) -> bool:
         if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
             return False  # the residue of its table says so
         if not self._objects.has(path):
-            self._leave_out("the database has no object of that name", entity)
+            self._omit("the database has no object of that name", entity)
             return False
         if len(path) == _TABLE and (path in self._objects.views) != (type == "view"):
-            self._leave_out("the database has an object of another kind with that name", entity)
+            self._omit("the database has an object of another kind with that name", entity)
             return False
         return True
 
@@ -323,13 +323,13 @@ class _Builder:
                 allowed, partly = self._allowed(self._realm.matrix, group, act)
                 for table in partly & there:
                     why = "it is denied on a column; it is granted on the other stored columns"
-                    self._leave_out_for(group, why, table, act)
+                    self._omit_for(group, why, table, act)
                 allowed &= there
-                self._tell_ending(group, act, allowed | partly, there)
+                self._report_expiring(group, act, allowed | partly, there)
                 for column in self._denied_by_other_names(group, act, allowed):
-                    self._leave_out_for(group, _ALIKE, column, act)
+                    self._omit_for(group, _ALIKE, column, act)
                     allowed.discard(column)
-                allowed = self._sayable(group, act, allowed)
+                allowed = self._grantable(group, act, allowed)
                 if allowed:
                     yield act, number, allowed
 
@@ -379,11 +379,11 @@ class _Builder:
         """The stored columns of the tables among these objects."""
         return BitMap.union(BitMap(), *(self._columns[id] for id in tables & self._tables))
 
-    def _sayable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
+    def _grantable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
         """The allowed objects on which the database can express a grant."""
         closed = {**self._refused, **dict(self._closed_below(allowed))}
         for id in allowed & BitMap(closed):
-            self._leave_out_for(group, closed[id], id, act)
+            self._omit_for(group, closed[id], id, act)
         return allowed - BitMap(closed)
 
     def _refused_ids(self) -> Iterator[tuple[int, str]]:
@@ -404,12 +404,12 @@ class _Builder:
                         yield id, f"it reaches `{'.'.join(path)}`, where it is denied"
                         break
 
-    def _tell_ending(self, group: Readers, act: str, lasting: BitMap, there: BitMap) -> None:
+    def _report_expiring(self, group: Readers, act: str, lasting: BitMap, there: BitMap) -> None:
         if self._realm is self._present:
             return
         present, partly = self._allowed(self._present.matrix, group, act)
         for id in ((present | partly) & there) - lasting:
-            self._leave_out_for(group, "it expires, and grants cannot expire", id, act)
+            self._omit_for(group, "it expires, and grants cannot expire", id, act)
 
     def _add_shared(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
@@ -418,7 +418,7 @@ class _Builder:
         for act, number, allowed in rows:
             for column in allowed & self._beside:
                 why = "its table, or a table below it, has filters or masks"
-                self._leave_out_for(groups[number], why, column, act)
+                self._omit_for(groups[number], why, column, act)
         limited = self._limited | self._above | self._beside
         open_rows = [(act, number, ids - limited) for act, number, ids in rows]
         for ids, grants in equivalent_entities(open_rows, len(self._snapshot.coded.tree)):
@@ -426,8 +426,8 @@ class _Builder:
                 members = frozenset(name for number in numbers for name in groups[number].names)
                 self._to(members).grants |= {Grant(self._paths[id], act) for id in ids}
 
-    def _to(self, members: frozenset[str]) -> _Given:
-        return self._given.setdefault(members, _Given())
+    def _to(self, members: frozenset[str]) -> _Access:
+        return self._given.setdefault(members, _Access())
 
     # --- filters and masks ---
 
@@ -478,36 +478,36 @@ class _Builder:
         path, entity = self._paths[table], self._snapshot.coded.tree.entity(table)
         read = self._read(table, principal)
         if read is None:
-            self._leave_out("a mask names a column that does not exist", entity, principal, act)
+            self._omit("a mask names a column that does not exist", entity, principal, act)
             return None
         if not read.may_read:
-            self._leave_out("filters limit who may read it", entity, principal, act)
+            self._omit("filters limit who may read it", entity, principal, act)
             return None
         stricter = self._stricter_below(table, read, principal, act)
         if stricter is not None:
             why = f"it reaches `{'.'.join(stricter)}`, which has stricter filters or masks"
-            self._leave_out(why, entity, principal, act)
+            self._omit(why, entity, principal, act)
             return None
         masks, is_masked = read.masks or {}, any((read.masks or {}).values())
         if not (is_masked or read.filters):
             return EVERY_ROW
         if table in self._starting and self._read(table, principal, self._present) != read:
             why = "a filter or a mask starts later, and is applied already"
-            self._leave_out(why, entity, principal, act)
+            self._omit(why, entity, principal, act)
         condition = " AND ".join(f"({each})" for each in read.filters) or EVERY_ROW
-        if not all(map(self._objects.can_say, (condition, *filter(None, masks.values())))):
+        if not all(map(self._objects.can_encode, (condition, *filter(None, masks.values())))):
             why = "a filter or a mask has characters that the database encoding lacks"
-            self._leave_out(why, entity, principal, act)
+            self._omit(why, entity, principal, act)
             return None
         if is_masked or not self._has_policies(path):
             columns = tuple((name, shown or "") for name, shown in masks.items())
             why = self._no_view(act, columns, is_masked=is_masked)
             if not why:
                 return MaskingView(path, columns, condition)
-            self._leave_out(why, entity, principal, act)
+            self._omit(why, entity, principal, act)
             return None
         if self._mapping.engine.acts[act].whole:
-            self._leave_out("row policies do not limit it", entity, principal, act)
+            self._omit("row policies do not limit it", entity, principal, act)
             return None
         return condition
 
@@ -555,12 +555,12 @@ class _Builder:
                 self._reads[key] = None
         return self._reads[key]
 
-    def _leave_out_for(self, group: Readers, why: str, id: int, access: str) -> None:
+    def _omit_for(self, group: Readers, why: str, id: int, access: str) -> None:
         entity = self._snapshot.coded.tree.entity(id)
         for principal in group.principals:
-            self._leave_out(why, entity, principal, access)
+            self._omit(why, entity, principal, access)
 
-    def _leave_out(
+    def _omit(
         self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
     ) -> None:
         at = "" if entity is None else str(entity)

@@ -13,7 +13,7 @@ from typing import Final
 
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.drift import ON_PATTERN, PROXY_OF
-from lakewarden.pushdown.grants import NESTED_IN, Grant, Known, Role, Roles
+from lakewarden.pushdown.grants import NESTED_IN, Grant, KnownRoles, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
     GRANT_OPTION,
@@ -21,20 +21,20 @@ from lakewarden.pushdown.mariadb_catalog import (
     ON_ROUTINE,
     Catalog,
 )
-from lakewarden.pushdown.mariadb_names import Marks, may_come_from, member, member_of
+from lakewarden.pushdown.mariadb_names import RoleNames, may_match_host, member, member_of
 
 _TABLE: Final = 2
 """The length of a table's path."""
 
 
-class HeldRoles:
+class ManagedRoles:
     """Our roles in a catalog, and the roles of others.
 
     Our roles are those with a name of ours that the account administers, and the known roles of a
     style.
     """
 
-    def __init__(self, catalog: Catalog, marks: Marks, known: Known) -> None:
+    def __init__(self, catalog: Catalog, marks: RoleNames, known: KnownRoles) -> None:
         self._catalog, self._marks, self._known = catalog, marks, known
 
     @cached_property
@@ -56,7 +56,7 @@ class HeldRoles:
 
     def roles(self) -> dict[str, Role]:
         """Our roles in their current state, with all changes by others, by name."""
-        users = self._sound()
+        users = self._unaltered_personal_roles()
         broken = self.personal - users.keys()
         return {
             **{name: self._role(name, users, broken) for name in self.shared},
@@ -71,9 +71,9 @@ class HeldRoles:
             if not _is_of(edge.grantee, broken)
         }
         nested = (Grant((), NESTED_IN + one.role) for one in catalog.edges_from.get(account, ()))
-        return Role(frozenset(members), catalog.given(account) | frozenset(nested))
+        return Role(frozenset(members), catalog.direct_privileges(account) | frozenset(nested))
 
-    def _sound(self) -> dict[str, str]:
+    def _unaltered_personal_roles(self) -> dict[str, str]:
         """The users of the personal roles that are as a push left them, by role."""
         return {name: user for name in self.personal for user in self._user_of(name)}
 
@@ -82,7 +82,7 @@ class HeldRoles:
         catalog, own = self._catalog, Account(role, "")
         nested = catalog.edges_from.get(own, ())
         edges = catalog.edges_of.get(role, ())
-        if catalog.given(own) or len(edges) != 1 or edges[0].is_admin or not nested:
+        if catalog.direct_privileges(own) or len(edges) != 1 or edges[0].is_admin or not nested:
             return
         account = edges[0].grantee
         name = user_name(account)
@@ -113,12 +113,12 @@ class HeldRoles:
                 refused[name] = "a grant cannot name the account exactly"
         return refused
 
-    def stuck(self, held: Roles) -> Roles:
+    def irrevocable(self, held: Roles) -> Roles:
         """The grants of our roles that the account cannot revoke; it can remove all members."""
         found = {
-            name: Role(frozenset(), frozenset(stuck))
+            name: Role(frozenset(), frozenset(irrevocable))
             for name, role in held.roles.items()
-            if (stuck := [one for one in role.grants if not self._may_revoke(one)])
+            if (irrevocable := [one for one in role.grants if not self._may_revoke(one)])
         }
         return Roles(found)
 
@@ -129,7 +129,7 @@ class HeldRoles:
             return True  # the creator of a role may lock it
         if grant.privilege.startswith(NESTED_IN):
             return grant.privilege.removeprefix(NESTED_IN) in catalog.administered
-        given = catalog.given(catalog.me)
+        given = catalog.direct_privileges(catalog.me)
         needed = {grant.privilege.removesuffix(ON_PATTERN).partition(ON_ROUTINE)[0], GRANT_OPTION}
         around = (grant.path[:depth] for depth in range(_TABLE + 1))
         return any(needed <= {one.privilege for one in given if one.path == at} for at in around)
@@ -173,8 +173,9 @@ class HeldRoles:
             (names[other], grant, names[account])
             for alike in of_users.values()
             for account, other in product(alike, alike)
-            if other != account and may_come_from(other.host, account.host)
-            for grant in self._catalog.given(account) - self._catalog.given(other)
+            if other != account and may_match_host(other.host, account.host)
+            for grant in self._catalog.direct_privileges(account)
+            - self._catalog.direct_privileges(other)
             if grant.path
         )
 

@@ -9,8 +9,8 @@ import pytest
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted, wanted
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING
@@ -22,12 +22,12 @@ TABLES: Mapping[Path, Mapping[str, str]] = {
 THERE = TargetObjects(frozenset({"ana", "bo"}), frozenset({"s"}), TABLES)
 
 
-def told(there: TargetObjects, *statements: Statement) -> Wanted:
+def told(there: TargetObjects, *statements: Statement) -> DesiredRoles:
     realm = state_of(facts(*statements), "postgresql")
-    return wanted(realm, MAPPING, Scope("m", "c"), there, NOW)
+    return desired_roles(realm, MAPPING, Scope("m", "c"), there, NOW)
 
 
-def holders(of: Wanted, grant: Grant) -> set[str]:
+def holders(of: DesiredRoles, grant: Grant) -> set[str]:
     return {name for role in of.roles if grant in role.grants for name in role.members}
 
 

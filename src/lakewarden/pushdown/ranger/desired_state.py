@@ -133,7 +133,7 @@ class Stored:
     beside: frozenset[str] = frozenset()
 
 
-class Wish(NamedTuple):
+class DesiredState(NamedTuple):
     """The wanted state, the residues, and everything that the realm allows in any zone."""
 
     held: Held
@@ -141,7 +141,7 @@ class Wish(NamedTuple):
     allowed: Held
 
 
-def wanted(
+def desired_state(
     realm: RealmState,
     target: PushTarget,
     service: RangerService,
@@ -149,7 +149,7 @@ def wanted(
     now: float,
     stored: Stored,
     style: RangerStyle | None = None,
-) -> Wish:
+) -> DesiredState:
     """The policies and roles that should exist beside those of others, and the residues.
 
     Raises `StaleSnapshot` for a time outside the interval of the realm's snapshot, `BadInput`
@@ -167,7 +167,7 @@ def wanted(
         return _styled(style.label, made_form, found, stored)
     types = types_by_table(stored.reading, realm)
     made = documents(realm, mapping, service, naming, now, residues, types)
-    return _ours(made, service, found, stored)
+    return _managed_documents(made, service, found, stored)
 
 
 def _form_of(
@@ -182,7 +182,9 @@ def _form_of(
     return style.forms[service.type]
 
 
-def _ours(made: Documents, service: RangerService, found: Held, stored: Stored) -> Wish:
+def _managed_documents(
+    made: Documents, service: RangerService, found: Held, stored: Stored
+) -> DesiredState:
     """The policies and roles of the documents, with our names."""
     marks = stored.marks
     names = _role_names(marks, made.roles["rangerRoles"])
@@ -206,7 +208,7 @@ def _by_tags(
     if stored.zones.own:
         for one in made.tag_policies:
             why = "policies about tags are pushed by the target without a security zone"
-            made.residues.add(Residue(why, entity=_place(one)))
+            made.residues.add(Residue(why, entity=_resources_text(one)))
         return [], {}
     policies = [tag_policy(stored.marks, service, one) for one in made.tag_policies]
     about = {tag for one in made.tag_policies for tag in one["resources"][TAG]["values"]}
@@ -232,11 +234,11 @@ def _wish(
     roles: Mapping[str, Json],
     found: Held,
     residues: Residues,
-) -> Wish:
-    policies = _beside(policies, found, residues)
+) -> DesiredState:
+    policies = _without_duplicates(policies, found, residues)
     used = _used(policies, roles)
     held = Held(policies, {name: roles[name] for name in sorted(used)})
-    return Wish(held, residues, Held(whole, roles))
+    return DesiredState(held, residues, Held(whole, roles))
 
 
 def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Mapping[str, Json]:
@@ -251,7 +253,7 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
         return {
             name: {**content, ZONE_NAME: own.name}
             for name, content in policies.items()
-            if own.meets(content)
+            if own.may_overlap(content)
         }
     if zones.all is None:
         residues.add(Residue("the account may not see which security zones govern resources"))
@@ -262,7 +264,7 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
             kept[name] = content
         elif zone not in zones.told:
             why = f"the security zone `{zone}` governs it; a target with `?zone=` pushes to it"
-            residues.add(Residue(why, entity=_place(content)))
+            residues.add(Residue(why, entity=_resources_text(content)))
     return kept
 
 
@@ -291,7 +293,7 @@ def naming_of(
     return Naming("", target.metalake, {}, target.catalog, files, folded=folded, by_tags=by_tags)
 
 
-def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> Wish:
+def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> DesiredState:
     """The policies and roles of a form, with our marks."""
     labels = [label, LABEL, stored.marks.label]
     policies = {
@@ -331,7 +333,9 @@ def _merged(marks: Marks, policies: list[Json], names: Mapping[str, str]) -> Map
     return found
 
 
-def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Mapping[str, Json]:
+def _without_duplicates(
+    policies: Mapping[str, Json], found: Held, residues: Residues
+) -> Mapping[str, Json]:
     """The policies, except those with exactly the same resources as a policy of others.
 
     If such a policy is a filter or a mask, access to the table is not granted either.
@@ -347,18 +351,18 @@ def _beside(policies: Mapping[str, Json], found: Held, residues: Residues) -> Ma
             kept[name] = content
             continue
         why = f"the policy `{other}` of others has exactly the same resources"
-        residues.add(Residue(why, entity=_place(content)))
+        residues.add(Residue(why, entity=_resources_text(content)))
         if content["type"] != ACCESS:
             unlimited.append(content)
     for name, content in [*kept.items()] if unlimited else ():
         if content["type"] == ACCESS and any(overlaps(content, one) for one in unlimited):
             why = "a policy of others has the resources of its filter or mask"
-            residues.add(Residue(why, entity=_place(content)))
+            residues.add(Residue(why, entity=_resources_text(content)))
             del kept[name]
     return kept
 
 
-def _place(content: Json) -> str:
+def _resources_text(content: Json) -> str:
     parts = (f"{level}={','.join(one['values'])}" for level, one in content["resources"].items())
     return " ".join(parts)
 

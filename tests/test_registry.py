@@ -115,7 +115,7 @@ def test_a_part_that_cannot_be_loaded_is_a_problem_of_that_system_alone() -> Non
     both = discover(own(), [plugin("shelf", "system:SYSTEM")])
     systems = {**both.systems, "shelf": replace(SHELF, dialect="nowhere:X")}
     several = registry.Registry(systems, {})
-    assert {system.name for system, _ in several.having("dialect")} == {
+    assert {system.name for system, _ in several.with_part("dialect")} == {
         "gravitino",
         "datahub",
         "cdap",
@@ -163,7 +163,7 @@ def test_a_path_that_somebody_has_is_claimed_by_no_other_package(
 ) -> None:
     shelf = replace(SHELF, dialect="x")
     known = registry.Registry({**registry.registry().systems, "shelf": shelf}, {})
-    parts = {one.name: part for one, part in registry.registry().having("dialect")}
+    parts = {one.name: part for one, part in registry.registry().with_part("dialect")}
     parts["shelf"] = lambda _: _Routes(path)
     having = [(known.systems[name], part) for name, part in parts.items()]
     monkeypatch.setattr(registry.Registry, "having", lambda *_: iter(having))

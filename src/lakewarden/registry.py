@@ -107,7 +107,7 @@ class SystemDefinition:
     precedence: int = 100
 
     @property
-    def is_own(self) -> bool:
+    def is_built_in(self) -> bool:
         """Whether the system belongs to this package; such a system must load completely."""
         return self.package.startswith(f"{GROUP}.")
 
@@ -149,7 +149,7 @@ class Registry:
     systems: Mapping[str, SystemDefinition]
     problems: dict[str, str]
 
-    def having(self, part: str) -> Iterator[tuple[SystemDefinition, Any]]:
+    def with_part(self, part: str) -> Iterator[tuple[SystemDefinition, Any]]:
         """The systems that have a part, such as `dialect`, each with that part."""
         for system in self.systems.values():
             reference = getattr(system, part)
@@ -157,7 +157,7 @@ class Registry:
                 try:
                     yield system, system.load(reference)
                 except BadInput as error:
-                    if system.is_own:
+                    if system.is_built_in:
                         raise
                     self.problems[system.name] = str(error)
 
@@ -173,13 +173,13 @@ class Registry:
                 self.problems[system.name] = str(error)
         return self.problems
 
-    def shipping(self, model: str) -> SystemDefinition | None:
+    def shipper_of(self, model: str) -> SystemDefinition | None:
         """The system that ships a model; None for a custom model."""
         return next((system for system in self.systems.values() if model in system.models), None)
 
     def of_model(self, model: str) -> SystemDefinition:
         """The system that ships a model; raises `Unknown`."""
-        system = self.shipping(model)
+        system = self.shipper_of(model)
         if system is not None:
             return system
         raise Unknown("model", model, f"expected one of: {', '.join(self.models())}")
@@ -203,7 +203,7 @@ class Registry:
 @cache
 def registry() -> Registry:
     """The systems of this installation; discovered once."""
-    return discover(_own(), entry_points(group=GROUP))
+    return discover(_built_in(), entry_points(group=GROUP))
 
 
 def discover(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
@@ -228,7 +228,7 @@ def _order(system: SystemDefinition) -> tuple[int, str]:
     return system.precedence, system.name
 
 
-def _own() -> Iterator[SystemDefinition]:
+def _built_in() -> Iterator[SystemDefinition]:
     """The built-in systems, those of `lakewarden.systems`."""
     package = import_module(GROUP)
     for folder in pkgutil.iter_modules(package.__path__):

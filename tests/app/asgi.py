@@ -119,7 +119,7 @@ class AppClient:
         """Checks that the immediate answer equals the usual one."""
         once = None
         if method != "HEAD":
-            once = self.application.at_once(method, url, headers, body, self.peer)
+            once = self.application.immediate_response(method, url, headers, body, self.peer)
         if once is None:
             return
         self.at_once += 1

@@ -49,13 +49,13 @@ def anchors(file: Path) -> list[Anchor]:
 def test_the_end_is_appended_once_for_all_that_moved_it(store: SqlStore, tmp_path: Path) -> None:
     file = tmp_path / "anchors"
     one, failed = looking(store, to_file(file))
-    one.look()
+    one.send_missing()
     assert not file.exists()
     for _ in range(2):
         act(store)
         act(store)
-        one.look()
-        one.look()
+        one.send_missing()
+        one.send_missing()
     assert [anchor.seq for anchor in anchors(file)] == [2, 4]
     assert file.stat().st_mode & 0o077 == 0
     assert failed == []
@@ -81,11 +81,11 @@ def test_what_was_not_taken_is_sent_again_and_holds_nothing_else_up(
     with receiver() as (url, taken):
         one, failed = looking(store, to_file(folder / "anchors"), to_url(url))
         act(store)
-        one.look()
+        one.send_missing()
         assert [one.body["seq"] for one in taken] == [1]
         assert len(failed) == 1
         folder.mkdir()
-        one.look()
+        one.send_missing()
         assert [one.body["seq"] for one in taken] == [1]
     assert [anchor.seq for anchor in anchors(folder / "anchors")] == [1]
 

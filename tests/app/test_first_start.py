@@ -65,9 +65,9 @@ def test_the_administrator_is_one_in_every_realm_and_nobody_else_is(
         assert _may(service, realm, "ana", operation, target), realm
         assert not _may(service, realm, "eve", operation, target), realm
     now = service.clock()
-    assert control.may(service.state, Actor("ana"), "backup.create", control.SERVER, now)
-    assert not control.may(service.state, Actor("eve"), "backup.create", control.SERVER, now)
-    assert not control.may(
+    assert control.is_allowed(service.state, Actor("ana"), "backup.create", control.SERVER, now)
+    assert not control.is_allowed(service.state, Actor("eve"), "backup.create", control.SERVER, now)
+    assert not control.is_allowed(
         service.state, Actor("ana", "other"), "backup.create", control.SERVER, now
     )
 

@@ -14,7 +14,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.store import open_store
-from lakewarden.store.compatibility import Outgrown
+from lakewarden.store.compatibility import IncompatibleSchema
 from lakewarden.store.store import SqlStore
 
 
@@ -35,7 +35,7 @@ class Cut(SqlStore):
         if self.is_cut:
             raise Unavailable("the store does not answer")
         if self.is_outgrown:
-            raise Outgrown("the store requires a newer release")
+            raise IncompatibleSchema("the store requires a newer release")
         found = super().revision()
         self.answers += 1
         assert self.may_answer.wait(10)
@@ -191,7 +191,7 @@ def test_a_release_that_is_shut_out_answers_nothing_from_before(
     freshness = Freshness(_service(store), executor, stale_seconds=600.0)
     freshness.opened()
     store.is_outgrown = True
-    with pytest.raises(Outgrown):
+    with pytest.raises(IncompatibleSchema):
         asyncio.run(freshness.state())
 
 

@@ -115,7 +115,7 @@ def test_a_full_disk_is_logged_once_fails_readiness_and_recovers(disk: Disk) -> 
         _write_until_it_fails(client)
         for at in range(3):
             _write(client, f"again{at}")
-            application.periodic.look_at_writes()
+            application.periodic.check_write_health()
     causes = [line for line in lines if line["event"] == "writes fail"]
     assert [line["log_level"] for line in causes] == ["error"]
     assert "full" in causes[0]["why"]
@@ -127,7 +127,7 @@ def test_a_full_disk_is_logged_once_fails_readiness_and_recovers(disk: Disk) -> 
     disk.free(store)
     with structlog.testing.capture_logs() as lines:
         application.periodic.retry_write()
-        application.periodic.look_at_writes()
+        application.periodic.check_write_health()
     assert [line["event"] for line in lines] == ["writes succeed again"]
     assert _ready(client) == (200, "ready")
     assert _write(client, "after") == 201
@@ -142,7 +142,7 @@ def test_one_worker_tells_the_others(tmp_path: Path) -> None:
     other, _ = _asked(tmp_path, Readiness(workers))
     disk.fill(store)
     _write_until_it_fails(one)
-    one.application.periodic.look_at_writes()
+    one.application.periodic.check_write_health()
     assert _ready(other) == (503, "writes fail")
     disk.free(store)
     one.application.periodic.retry_write()

@@ -35,7 +35,7 @@ from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service import state as states
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.index_catch_up import mark
+from lakewarden.service.index_catch_up import history_mark
 from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.realm import people_of
 from lakewarden.service.state import People
@@ -120,7 +120,7 @@ def _index(service: DecisionService, out: Path) -> None:
             facts, principals=[*everyone.principals], memberships=[*everyone.memberships]
         )
         whole = compile(together, system.model, system.spelling, now=service.clock())
-        told = {"realm": REALM, "revision": reading.revision, "store": mark(reading)}
+        told = {"realm": REALM, "revision": reading.revision, "store": history_mark(reading)}
     worlds.index(out, whole, system, facts.statements, facts=told)
 
 

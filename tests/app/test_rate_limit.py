@@ -145,7 +145,7 @@ def test_what_is_answered_at_once_is_counted_too(client: AppClient) -> None:
     answers = []
     for user in ("ana", "ana", "ana", "ana"):
         headers[1] = (b"authorization", basic(user).encode())
-        once = client.application.at_once(
+        once = client.application.immediate_response(
             "POST", b"/access/v1/evaluation", headers, EVALUATION, "127.0.0.1"
         )
         if once is None:  # its head was not cached yet

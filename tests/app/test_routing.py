@@ -36,7 +36,7 @@ def test_the_dialect_of_a_broken_path_is_the_one_that_agrees_longest() -> None:
     table = Table(all_dialects())
 
     def name(path: str) -> str | None:
-        dialect = table.guess(path)
+        dialect = table.closest_dialect(path)
         return None if dialect is None else dialect.name
 
     assert name("/api/metalakes/a%2Fb") == "gravitino"

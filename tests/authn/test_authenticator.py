@@ -134,8 +134,8 @@ def test_a_token_of_one_directory_is_refused_in_realms_of_another() -> None:
 def test_where_the_realm_is_still_to_be_read_the_actor_says_where_it_is_good() -> None:
     found = _ask(b"Bearer lw_bound", realm=None)
     assert isinstance(found, Actor)
-    assert found.is_good_in(DATAHUB)
-    assert not found.is_good_in(GRAVITINO)
+    assert found.is_valid_in(DATAHUB)
+    assert not found.is_valid_in(GRAVITINO)
 
 
 @pytest.mark.parametrize("mode", ["simple", "token", "oidc"])

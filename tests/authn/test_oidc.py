@@ -10,8 +10,8 @@ from lakewarden.authn import header
 from lakewarden.authn.authenticator import Authenticator, Unauthenticated
 from lakewarden.authn.oidc import (
     Expected,
-    Forged,
     Identity,
+    InvalidToken,
     KeySet,
     Verifier,
     from_file,
@@ -78,7 +78,7 @@ def test_an_id_token_is_for_one_login_at_one_client(
 ) -> None:
     found = verifier.verify(issuer.token(claims(**{"nonce": NONCE, **changes})), NONCE)
     if why:
-        assert found == Forged(why)
+        assert found == InvalidToken(why)
     else:
         assert isinstance(found, Identity)
 
@@ -158,7 +158,7 @@ def test_other_claims_may_name_person_and_groups(issuer: Issuer) -> None:
     assert Verifier(keys, expected).verify(issuer.token(said)) == Identity(
         "bob", ("a", "b"), f"{ISSUER}#ana"
     )
-    assert isinstance(Verifier(keys, expected).verify(issuer.token()), Forged)
+    assert isinstance(Verifier(keys, expected).verify(issuer.token()), InvalidToken)
 
 
 def test_a_key_that_left_the_set_is_not_believed_after_the_next_look(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_a_key_that_left_the_set_is_not_believed_after_the_next_look(tmp_path: P
     verifier = Verifier(keys, Expected(ISSUER, AUDIENCE))
     assert isinstance(verifier.verify(old.token()), Identity)
     file.write_bytes(new.key_set())
-    assert isinstance(verifier.verify(new.token()), Forged)
+    assert isinstance(verifier.verify(new.token()), InvalidToken)
     keys.refresh()
     assert isinstance(verifier.verify(new.token()), Identity)
-    assert isinstance(verifier.verify(old.token()), Forged)
+    assert isinstance(verifier.verify(old.token()), InvalidToken)
 
 
 def test_when_the_keys_cannot_be_read_the_old_ones_stay(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_keys_are_read_again_whatever_came_of_the_last_time() -> None:
             raise answer
         return answer
 
-    stop = KeySet(fetch).keep_fresh(0, failures.append)
+    stop = KeySet(fetch).refresh_periodically(0, failures.append)
     assert read.wait(60)
     stop.set()
     assert [type(error) for error in failures] == [RuntimeError, BadInput]

@@ -47,7 +47,7 @@ def test_more_than_a_few_at_once_wait_and_are_refused(
     quick: Passwords, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(password, "PATIENCE_SECONDS", 0.01)
-    with quick._turn(), quick._turn(), pytest.raises(Unavailable, match="too many"):
+    with quick._slot(), quick._slot(), pytest.raises(Unavailable, match="too many"):
         quick.hash("correct horse 7")
     assert quick.hash("correct horse 7")
 

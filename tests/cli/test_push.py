@@ -435,13 +435,13 @@ def test_a_server_watches_as_it_does_and_one_of_its_processes(target: Any, pushe
     target.execute("GRANT DELETE ON sales.orders TO ana")
     with opened_service(STORE) as service:
         one, other = (watcher(service) for _ in range(2))
-        one.look(60.0)
+        one.run_checks(60.0)
         assert noted(service)["denied"] == 2
         target.execute("REVOKE DELETE ON sales.orders FROM ana")
-        other.look(60.0)
+        other.run_checks(60.0)
         assert noted(service)["denied"] == 2
         one.stop()
-        other.look(60.0)
+        other.run_checks(60.0)
         assert noted(service)["denied"] == 1
         other.stop()
         with service.reading() as reading:

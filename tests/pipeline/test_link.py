@@ -164,7 +164,7 @@ def literal(rules: Rules, entities: Mapping[str, Sequence[str]]) -> set[Link]:
             pattern = rule.realms.get(asset.realm)
             if pattern is None or pattern.type != asset.entity.type:
                 continue
-            values = pattern.fit(asset.entity.name)
+            values = pattern.match(asset.entity.name)
             if values is not None:
                 key = tuple(values[word] for word in rule.variables)
                 key = tuple(word.lower() for word in key) if rule.ignore_case else key

@@ -83,7 +83,7 @@ def test_a_file_says_what_is_one_asset(tmp_path: Path) -> None:
 def test_a_pattern_fits_whole_names_and_nothing_but(
     text: str, name: str, fits: list[str] | None
 ) -> None:
-    found = pattern(text).fit(name)
+    found = pattern(text).match(name)
     assert (None if found is None else list(found.values())) == fits
 
 
@@ -93,9 +93,9 @@ def test_a_pattern_fits_whole_names_and_nothing_but(
 )
 def test_what_is_no_variable_stands_for_itself(literal: str, value: str) -> None:
     escaped = literal.replace("{", "{{").replace("}", "}}")
-    found = pattern(f"t:{escaped}{{x}}").fit(f"{literal}{value}")
+    found = pattern(f"t:{escaped}{{x}}").match(f"{literal}{value}")
     assert found is not None
-    assert pattern("t:{x}!").fit(f"{value}!") == {"x": value}
+    assert pattern("t:{x}!").match(f"{value}!") == {"x": value}
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def test_conditions_mean_the_same_under_any_settings(postgres_url: str, where: s
                 own.execute(f"ALTER DATABASE {own.info.dbname} SET {setting}")
             made.push()
             assert regions(made, BO) == []
-            before = made.held()
+            before = made.managed_roles()
             own.execute(f"ALTER DATABASE {own.info.dbname} RESET ALL")
-        assert made.held() == before
+        assert made.managed_roles() == before
         _, steps = made.push(before)
         assert steps == 0

@@ -146,7 +146,7 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
             text = f"user:{other.name}"
             return service.write(
                 Actor(actor.name),
-                lambda d: people.remove_own_member(d, CONTROL, text, "service-admins"),
+                lambda d: people.remove_realm_member(d, CONTROL, text, "service-admins"),
             )
 
         came = at_once(
@@ -165,7 +165,7 @@ def test_the_last_administrator_stays_however_many_try(services: list[DecisionSe
     services[0].write(SYSTEM, begin)
 
     def leave(transaction: WriteTransaction) -> Denied | None:
-        return people.remove_own_member(transaction, CONTROL, "user:ana", "service-admins")
+        return people.remove_realm_member(transaction, CONTROL, "user:ana", "service-admins")
 
     came = at_once([lambda p=service: p.write(Actor("ana"), leave) for service in services])  # type: ignore[misc]
     assert all(isinstance(each, Conflict) for each in came)

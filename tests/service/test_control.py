@@ -36,7 +36,7 @@ def grant(service: DecisionService, id: str, privilege: str, to: str, on: str) -
 
 
 def may(service: DecisionService, actor: Actor, operation: str, target: Entity) -> bool:
-    return control.may(service.state, actor, operation, target, NOW)
+    return control.is_allowed(service.state, actor, operation, target, NOW)
 
 
 def test_everybody_asks_about_themselves_where_their_credential_is_good(
@@ -96,11 +96,11 @@ def test_power_is_found_through_groups_of_groups(service: DecisionService, direc
     service.write(ADMIN, lambda d: people.add_member(d, directory, ana, STAFF))
     service.write(ADMIN, lambda d: people.add_member(d, directory, STAFF, ROOTS))
     for person in (ana, STAFF, ROOTS):
-        assert not control.is_powerful(service.state, directory, person)
+        assert not control.has_control_rights(service.state, directory, person)
     grant(service, "r", "MANAGE_REALM", f"group:{spelled}", f"realm:{LAKE}")
     for person in (ana, STAFF, ROOTS):
-        assert control.is_powerful(service.state, directory, person)
-    assert not control.is_powerful(service.state, directory, Principal(USER, "eve"))
+        assert control.has_control_rights(service.state, directory, person)
+    assert not control.has_control_rights(service.state, directory, Principal(USER, "eve"))
 
 
 def test_a_no_tells_what_is_missing_and_names_nobody_to_strangers(service: DecisionService) -> None:
@@ -156,7 +156,7 @@ def test_groups_with_a_slash_carry_rights_to_their_members_alone(service: Decisi
     grant(service, "g", "MANAGE_REALM", "group:main//eng/data", "server:lakewarden")
     lake = control.realm(LAKE)
     assert may(service, Actor(member.name), "realm.alter", lake)
-    assert control.is_powerful(service.state, "main", group)
+    assert control.has_control_rights(service.state, "main", group)
     assert not may(service, Actor("ana/x", directory="eng"), "realm.alter", lake)
     service.write(ADMIN, lambda transaction: people.remove(transaction, "main", group))
     assert not may(service, Actor(member.name), "realm.alter", lake)

@@ -29,7 +29,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
         furnish(service)
         given = {"privileges": ["USE_CATALOG"], "to": ["group:guests"], "on": "catalog:lk:c"}
         service.write(ADMIN, partial(statements.put, realm=LAKE, table={"id": "x", **given}))
-        service.write(ADMIN, partial(people.add_own, realm=LAKE, text="user:ana"))
+        service.write(ADMIN, partial(people.add_realm_principal, realm=LAKE, text="user:ana"))
         shown = AuditEvent(
             *(NOW, "ana", DENIED.operation, TABLE, "deny", "no"), LAKE, details=DENIED.details
         )

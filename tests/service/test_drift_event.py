@@ -16,7 +16,7 @@ from lakewarden.pushdown.drift import Difference
 from lakewarden.service import push_target
 from lakewarden.service.drift_event import MOST, DriftEvents
 from lakewarden.service.push_target import PushTarget, SentEvent
-from lakewarden.service.push_watch import Look
+from lakewarden.service.push_watch import DriftCheck
 
 TARGET = PushTarget("pg", "lake", "postgresql", "m", "c")
 
@@ -76,11 +76,11 @@ def _stored(monkeypatch: pytest.MonkeyPatch) -> Stored:
     return Stored(monkeypatch)
 
 
-def look(*missing: str, target: PushTarget = TARGET) -> Look:
+def look(*missing: str, target: PushTarget = TARGET) -> DriftCheck:
     rows = [Difference("missing", name, "", None) for name in missing]
     table = {"differences": [{"name": name} for name in missing], "foreign": []}
     drift: Any = SimpleNamespace(differences=rows, foreign=[], pending={}, table=lambda: table)
-    return Look(target, drift)
+    return DriftCheck(target, drift)
 
 
 ONE = look("a").digest
@@ -172,6 +172,6 @@ def test_an_event_is_of_bounded_size(sent: Sent, stored: Any) -> None:
 
 def test_a_target_that_could_not_be_looked_at_is_no_event(sent: Sent, stored: Any) -> None:
     events = DriftEvents(stored, sent, 60.0)
-    assert events.announce(Look(TARGET, error="away"), 0.0) == ""
-    assert events.announce(Look(TARGET), 0.0) == ""  # a push to it is running
+    assert events.announce(DriftCheck(TARGET, error="away"), 0.0) == ""
+    assert events.announce(DriftCheck(TARGET), 0.0) == ""  # a push to it is running
     assert not sent.events

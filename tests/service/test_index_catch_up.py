@@ -29,7 +29,7 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import START
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
-from lakewarden.service.index_catch_up import Compiled, mark, rows_since, start_from_index
+from lakewarden.service.index_catch_up import Compiled, history_mark, rows_since, start_from_index
 from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.state import People, State
@@ -64,7 +64,7 @@ def as_it_is(service: DecisionService) -> Compiled:
             )
             return compile(together, system.model, system.spelling, now=NOW)
 
-        return Compiled(LAKE, reading.revision, mark(reading), system, snapshot, "index")
+        return Compiled(LAKE, reading.revision, history_mark(reading), system, snapshot, "index")
 
 
 def resumed(service: DecisionService, compiled: Compiled, *, rows: bool = False) -> State:
@@ -258,7 +258,9 @@ def test_another_store_is_refused_however_alike(service: DecisionService, tmp_pa
     "text", ["", ":", "x:ab", "0:ab", f"0:{START}", "1", "1:ab", "99:ab", "²:ab"]
 )
 def test_a_mark_that_is_none_of_the_store_is_refused(service: DecisionService, text: str) -> None:
-    assert "was built from another store" in refused(service, replace(as_it_is(service), mark=text))
+    assert "was built from another store" in refused(
+        service, replace(as_it_is(service), history_mark=text)
+    )
 
 
 def test_what_a_backup_took_back_is_refused(service: DecisionService, tmp_path: Path) -> None:
@@ -285,7 +287,7 @@ def test_the_mark_of_a_revision_is_the_one_that_the_store_had_then(
     for name in ("a", "b", "c"):
         _told(service, name)
         with service.reading() as reading:
-            marks[reading.revision] = mark(reading)
+            marks[reading.revision] = history_mark(reading)
     with service.reading() as reading:
-        assert {revision: mark(reading, revision) for revision in marks} == marks
+        assert {revision: history_mark(reading, revision) for revision in marks} == marks
     assert len(set(marks.values())) == 3

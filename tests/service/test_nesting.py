@@ -77,7 +77,7 @@ def test_64_groups_follow_on_one_another_and_no_65th(service: DecisionService) -
     of = "group:urn:li:corpGroup:above"
     member = f"group:urn:li:corpGroup:{group(MAX_LEVELS - 1).name}"
     with pytest.raises(LimitExceeded):
-        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, member, of))
+        service.write(ADMIN, lambda d: people.add_realm_member(d, LAKE, member, of))
     assert service.state.revision == revision
 
 
@@ -85,8 +85,10 @@ def test_what_a_realm_adds_closes_no_circle_with_its_directory(service: Decision
     service.write(ADMIN, lambda d: people.add_member(d, "main", group(0), group(1)))
     one, other = (f"group:urn:li:corpGroup:{group(n).name}" for n in (0, 1))
     with pytest.raises(BadInput, match="would be a member of itself"):
-        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, other, one))
-    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, one, "group:urn:li:corpGroup:z"))
+        service.write(ADMIN, lambda d: people.add_realm_member(d, LAKE, other, one))
+    service.write(
+        ADMIN, lambda d: people.add_realm_member(d, LAKE, one, "group:urn:li:corpGroup:z")
+    )
     with pytest.raises(BadInput, match="would be a member of itself"):
         service.write(
             ADMIN, lambda d: people.add_member(d, "main", Principal(GROUP, "z"), group(0))
@@ -196,7 +198,7 @@ def test_what_is_stored_in_a_circle_all_the_same_is_served_and_can_be_mended(
     for seen in (service, other):
         coded = seen.catch_up().realm(LAKE).matrix.snapshot.coded
         assert len(coded.memberships.inert) == 2
-    service.write(ADMIN, lambda d: people.remove_own_member(d, LAKE, *_texts()))
+    service.write(ADMIN, lambda d: people.remove_realm_member(d, LAKE, *_texts()))
     assert not service.state.realm(LAKE).matrix.snapshot.coded.memberships.inert
 
 

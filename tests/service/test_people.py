@@ -115,11 +115,11 @@ def test_who_is_removed_from_another_directory_loses_the_rights_over_lakewarden(
         }
         service.write(ADMIN, partial(statements.put, realm=CONTROL, table=table))
     admins = "service-admins"
-    service.write(ADMIN, lambda d: people.add_own_member(d, CONTROL, text, admins))
-    assert control.is_powerful(service.state, "other", person)
+    service.write(ADMIN, lambda d: people.add_realm_member(d, CONTROL, text, admins))
+    assert control.has_control_rights(service.state, "other", person)
     assert service.write(ADMIN, lambda d: people.remove(d, "other", person)) is None
     service.write(ADMIN, lambda d: people.add(d, "other", person))
-    assert not control.is_powerful(service.state, "other", person)
+    assert not control.has_control_rights(service.state, "other", person)
     realm = service.state.realm(CONTROL)
     assert statements.stored(realm)["2"].principals == {BEN}
     assert not any(text.endswith(row.member.name) for row in realm.own.memberships)
@@ -131,7 +131,7 @@ def test_the_only_owner_of_something_is_not_removed(service: DecisionService) ->
     with pytest.raises(Conflict, match=r"only owner of `table:lk:c\.s\.t` in realm `lake`"):
         service.write(ADMIN, lambda d: people.remove(d, "main", ANA))
     with pytest.raises(Conflict, match="only owner"):
-        service.write(ADMIN, lambda d: people.remove_own(d, LAKE, "ana"))
+        service.write(ADMIN, lambda d: people.remove_realm_principal(d, LAKE, "ana"))
 
 
 def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionService) -> None:
@@ -140,11 +140,11 @@ def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionServi
         service.write(ADMIN, lambda d: people.remove(d, "main", root))
     with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(
-            ADMIN, lambda d: people.remove_own_member(d, CONTROL, "root", "service-admins")
+            ADMIN, lambda d: people.remove_realm_member(d, CONTROL, "root", "service-admins")
         )
     service.write(ADMIN, lambda d: make_administrator(d, "eve", "main"))
     assert service.write(
-        ADMIN, lambda d: people.remove_own_member(d, CONTROL, "root", "service-admins")
+        ADMIN, lambda d: people.remove_realm_member(d, CONTROL, "root", "service-admins")
     ) is (None)
     with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(EVE, lambda d: people.remove(d, "main", Principal(USER, "eve")))
@@ -169,21 +169,23 @@ def test_two_administrators_cannot_remove_each_other_at_the_same_time(
 
 
 def test_what_a_realm_has_of_its_own_stays_there(service: DecisionService) -> None:
-    service.write(ADMIN, lambda d: people.add_own(d, LAKE, "role:lk:readers"))
-    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, "user:ana", "role:lk:readers"))
-    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.add_realm_principal(d, LAKE, "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.add_realm_member(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.add_realm_member(d, LAKE, "user:ana", "role:lk:readers"))
     row = MembershipRow(ANA, Principal(ROLE, "lk:readers"))
     found = people.memberships(service.state, ADMIN, LAKE, NOW)
     assert not isinstance(found, Denied)
     assert row in found
     assert row not in service.state.people["main"].memberships
-    service.write(ADMIN, lambda d: people.remove_own_member(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(
+        ADMIN, lambda d: people.remove_realm_member(d, LAKE, "user:ana", "role:lk:readers")
+    )
     assert row not in service.state.realm(LAKE).own.memberships
 
 
 def test_removed_from_a_realm_a_person_stays_in_the_directory(service: DecisionService) -> None:
     service.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    service.write(ADMIN, lambda d: people.remove_own(d, LAKE, "user:ana"))
+    service.write(ADMIN, lambda d: people.remove_realm_principal(d, LAKE, "user:ana"))
     lake = service.state.realm(LAKE)
     assert not any(ANA in row for row in lake.own.memberships)
     assert ANA in stored(service)
@@ -202,7 +204,10 @@ def test_of_who_is_only_named_what_names_them_is_removed(service: DecisionServic
             ADMIN, partial(statements.put, realm=LAKE, table={**table, "on": "metalake:lk"})
         )
     for text in ("user:zoe", "all-users"):
-        assert service.write(ADMIN, partial(people.remove_own, realm=LAKE, text=text)) is None
+        assert (
+            service.write(ADMIN, partial(people.remove_realm_principal, realm=LAKE, text=text))
+            is None
+        )
     kept = statements.stored(service.state.realm(LAKE))
     assert kept["both"].principals == {BEN}
     assert "own" not in kept
@@ -223,7 +228,7 @@ def test_of_who_is_only_named_what_names_them_is_removed(service: DecisionServic
 )
 def test_what_cannot_be_a_member_is_refused(service: DecisionService, member: str, of: str) -> None:
     with pytest.raises(BadInput):
-        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, member, of))
+        service.write(ADMIN, lambda d: people.add_realm_member(d, LAKE, member, of))
 
 
 def test_everything_is_refused_to_who_has_no_right(service: DecisionService) -> None:
@@ -236,10 +241,10 @@ def test_everything_is_refused_to_who_has_no_right(service: DecisionService) -> 
         lambda d: people.remove(d, "main", ANA),
         lambda d: people.add_member(d, "main", ANA, STAFF),
         lambda d: people.remove_member(d, "main", ANA, STAFF),
-        lambda d: people.add_own(d, LAKE, "user:x"),
-        lambda d: people.remove_own(d, LAKE, "user:ana"),
-        lambda d: people.add_own_member(d, LAKE, "user:eve", "role:lk:r"),
-        lambda d: people.remove_own_member(d, LAKE, "user:ana", "members:lk"),
+        lambda d: people.add_realm_principal(d, LAKE, "user:x"),
+        lambda d: people.remove_realm_principal(d, LAKE, "user:ana"),
+        lambda d: people.add_realm_member(d, LAKE, "user:eve", "role:lk:r"),
+        lambda d: people.remove_realm_member(d, LAKE, "user:ana", "members:lk"),
     ):
         assert isinstance(service.write(EVE, task), Denied)
     assert service.state.revision == before

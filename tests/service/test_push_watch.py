@@ -29,19 +29,19 @@ class Away:
         raise self.error
 
 
-def looks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
-    found = [watch.look(target, now) for target in watch.due(now)]
+def checks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
+    found = [watch.check(target, now) for target in watch.due(now)]
     return [(one.target.name, one.error, one.is_new) for one in found]
 
 
 def test_a_target_that_is_away_is_tried_less_often() -> None:
     away = Away("pg")
     watch = PushWatch(away, 300.0)  # type: ignore[arg-type]  # the required part of it
-    assert looks(watch, 0.0) == [("pg", "the target is away", True)]
+    assert checks(watch, 0.0) == [("pg", "the target is away", True)]
     times, now = [], 0.0
     for _ in range(7):
         now += watch.seconds_until_due(now)
-        while not (found := looks(watch, now)):
+        while not (found := checks(watch, now)):
             now += watch.seconds_until_due(now)
         assert found == [("pg", "the target is away", False)]
         times.append(now)
@@ -55,31 +55,31 @@ def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
     away.error = Busy(why)
     watch = PushWatch(away, 100.0)  # type: ignore[arg-type]
     for now in (0.0, 100.0, 200.0):
-        (look,) = [watch.look(target, now) for target in watch.due(now)]
-        assert (look.busy, look.error, look.is_new) == (why, "", False)
+        (check,) = [watch.check(target, now) for target in watch.due(now)]
+        assert (check.busy, check.error, check.is_new) == (why, "", False)
         assert watch.seconds_until_due(now) == 100.0
-    assert looks(watch, 300.0) == [("pg", why, True)]
-    assert looks(watch, 400.0) == [("pg", why, False)]
+    assert checks(watch, 300.0) == [("pg", why, True)]
+    assert checks(watch, 400.0) == [("pg", why, False)]
     away.error = Unavailable("the target is away")
-    assert looks(watch, 500.0) == [("pg", "the target is away", False)]
+    assert checks(watch, 500.0) == [("pg", "the target is away", False)]
     away.error = Busy(why)
-    assert looks(watch, 900.0) == [("pg", "", False)]
+    assert checks(watch, 900.0) == [("pg", "", False)]
     away.error = Conflict("Ranger refused it")
-    assert looks(watch, 1_000.0) == [("pg", "Ranger refused it", False)]
+    assert checks(watch, 1_000.0) == [("pg", "Ranger refused it", False)]
 
 
 def test_one_that_was_removed_is_waited_for_no_more() -> None:
     away = Away("one", "two")
     watch = PushWatch(away, 60.0)  # type: ignore[arg-type]
-    looks(watch, 0.0)
+    checks(watch, 0.0)
     away.names = ("two",)
-    assert looks(watch, 60.0) == [("two", "the target is away", False)]
+    assert checks(watch, 60.0) == [("two", "the target is away", False)]
     assert watch.seconds_until_due(60.0) == 60.0
 
 
 def test_only_what_is_named_is_looked_at() -> None:
     away = Away("one", "two")
-    assert looks(PushWatch(away, 60.0, ("two",)), 0.0)  # type: ignore[arg-type]
+    assert checks(PushWatch(away, 60.0, ("two",)), 0.0)  # type: ignore[arg-type]
     assert away.asked == ["two"]
     with pytest.raises(Unknown, match="three"):
-        looks(PushWatch(away, 60.0, ("three",)), 0.0)  # type: ignore[arg-type]
+        checks(PushWatch(away, 60.0, ("three",)), 0.0)  # type: ignore[arg-type]

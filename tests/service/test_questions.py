@@ -42,7 +42,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
             use = ["USE_CATALOG"] if on.startswith("catalog") else ["USE_SCHEMA", "SELECT_TABLE"]
             state(service, {"id": on, "privileges": use, "to": ["role:lk:readers"], "on": on})
         for member, of in (("user:ana", "group:staff"), ("group:staff", "role:lk:readers")):
-            service.write(ADMIN, partial(people.add_own_member, realm=LAKE, member=member, of=of))
+            service.write(ADMIN, partial(people.add_realm_member, realm=LAKE, member=member, of=of))
         yield service
 
 
@@ -295,7 +295,7 @@ def test_who_owns_it_otherwise_may_for_other_reasons(service: DecisionService) -
     table, owners = service.state.realm(LAKE).system.entity(T), {"ana": "a", "cid": "b"}
     for member in ("user:ana", "user:cid", "user:dan"):
         for of in ("group:staff", "members:lk"):
-            service.write(ADMIN, partial(people.add_own_member, realm=LAKE, member=member, of=of))
+            service.write(ADMIN, partial(people.add_realm_member, realm=LAKE, member=member, of=of))
     rows = [OwnerRow(table, Principal(USER, name), kind) for name, kind in owners.items()]
     changes = [OwnerChanged(row, True) for row in rows]
     service.write(ADMIN, lambda transaction: transaction.change(LAKE, *changes))

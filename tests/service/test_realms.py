@@ -130,7 +130,7 @@ def test_a_dropped_realm_takes_its_tokens_and_rights_along_and_comes_back_empty(
     assert [one.realm for one in service.state.tokens.values()] == [None]
     assert "r" not in ids(service, CONTROL)
     service.write(ADMIN, lambda d: realms.create(d, Realm(LAKE, "gravitino")))
-    assert not control.may(service.state, EVE, "realm.alter", control.realm(LAKE), NOW)
+    assert not control.is_allowed(service.state, EVE, "realm.alter", control.realm(LAKE), NOW)
     again = DecisionService(service.store, clock=service.clock)
     again.open()
     assert ids(again, CONTROL) == ids(service, CONTROL)

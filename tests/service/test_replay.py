@@ -25,7 +25,7 @@ from lakewarden.kernel.relations import Facts, OwnerRow, RelationRow
 from lakewarden.service import realms
 from lakewarden.service.effect import FeedRow, LinkChanged, encode
 from lakewarden.service.link import Asset, link
-from lakewarden.service.ports import FeedGone
+from lakewarden.service.ports import FeedTruncated
 from lakewarden.service.replay import Disagreement, Replay, ScopeTables, compare
 from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.opened_services import (
@@ -90,18 +90,18 @@ def test_a_rename_takes_along_what_names_it_and_walks_over_no_other_rows() -> No
     tag, ana = Entity("tag", "x"), Principal("user", "ana")
     rows = ScopeTables()
     for table in tables:
-        rows.take(EntityAdded(table, lake))
-        rows.take(RelationChanged(RelationRow("tag", table, tag), True))
-    rows.take(RelationChanged(RelationRow("tag", tag, tag), True))
-    rows.take(OwnerChanged(OwnerRow(tables[0], ana), True))
-    rows.take(AttributeChanged(tables[0], "status", ("old",)))
-    rows.take(EntityMoved(tables[3], tables[0]))
+        rows.apply(EntityAdded(table, lake))
+        rows.apply(RelationChanged(RelationRow("tag", table, tag), True))
+    rows.apply(RelationChanged(RelationRow("tag", tag, tag), True))
+    rows.apply(OwnerChanged(OwnerRow(tables[0], ana), True))
+    rows.apply(AttributeChanged(tables[0], "status", ("old",)))
+    rows.apply(EntityMoved(tables[3], tables[0]))
     rows.entities = walked = Walked(rows.entities)
     for entity, name in (
         *((table, f"{table.name}2") for table in tables),
         *((tag, "y"), (Entity("tag", "y"), "z"), (lake, "pond"), (tables[1], "nothing")),
     ):
-        rows.take(EntityRenamed(entity, name))
+        rows.apply(EntityRenamed(entity, name))
     pond, tag = Entity("table", "pond"), Entity("tag", "z")
     a, b, c, d = (Entity("table", f"{name}2") for name in "abcd")
     assert rows.entities == {a: pond, b: pond, c: pond, d: a}
@@ -117,7 +117,7 @@ def test_a_link_is_added_without_a_look_at_all_others() -> None:
     ends = [Asset(LAKE, Entity("table", f"lk:c.s.t{number}")) for number in range(3)]
     replay, kept = Replay(), list[object]()
     for number, pair in enumerate((link(ends[0], ends[1]), link(ends[1], ends[2]))):
-        replay.take(FeedRow(1, number, "@main", *encode(LinkChanged(pair, ""))))
+        replay.apply(FeedRow(1, number, "@main", *encode(LinkChanged(pair, ""))))
         kept.append(replay.links.ends)
     assert kept[0] is kept[1]
     assert replay.links.same(ends[0]) == tuple(ends)
@@ -127,6 +127,6 @@ def test_a_feed_that_was_pruned_is_not_compared(tmp_path: Path) -> None:
     with opened(tmp_path) as service:
         furnish(service)
         prune_feed(service)
-        with service.reading() as reading, pytest.raises(FeedGone):
+        with service.reading() as reading, pytest.raises(FeedTruncated):
             compare(reading)
     assert Disagreement("lake", {"entities": 1}).scope == "lake"

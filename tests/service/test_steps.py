@@ -28,9 +28,9 @@ def test_a_step_knows_what_it_is_part_of_and_lies_within_it() -> None:
     with recording(recorded), step("write"):
         with step("decide"):
             pass
-        recorded.waited("wait", time.perf_counter())
+        recorded.add_finished("wait", time.perf_counter())
         time.sleep(steps.SHORTEST)
-        recorded.waited("wait", recorded.found[0].begun)
+        recorded.add_finished("wait", recorded.found[0].begun)
         with step("read", calls="sqlite"):
             pass
     found = recorded.found

@@ -25,7 +25,7 @@ from lakewarden.store import (
     schema,
     upgrade,
 )
-from lakewarden.store.compatibility import Outgrown
+from lakewarden.store.compatibility import IncompatibleSchema
 from lakewarden.store.engine import create
 from lakewarden.store.migrations import versions
 from tests.cli.realms import Cli
@@ -57,10 +57,10 @@ USES: Sequence[Callable[[SqlStore], object]] = (
     _write,
     lambda store: _write(store, late=True),
     lambda store: store.add_usage("2026-11-21", {("lake", "a", "x", SCHEMA): 1}),
-    lambda store: store.try_once([Count(("x",), 9, 9.0)], 0.0),
-    lambda store: store.untry([Count(("x",), 9, 9.0)]),
+    lambda store: store.count_attempt([Count(("x",), 9, 9.0)], 0.0),
+    lambda store: store.uncount_attempts([Count(("x",), 9, 9.0)]),
     lambda store: store.note(("x",), 9.0),
-    lambda store: store.is_noted(("x",), 0.0),
+    lambda store: store.has_note(("x",), 0.0),
     lambda store: store.try_to_write(),
     lambda store: store.prune(0),
 )
@@ -133,10 +133,10 @@ def test_an_older_release_is_refused_once_a_newer_one_contracted(url: str, contr
         with next_release(contracts):
             assert migrate(url, force=True) == (THIS, CONTRACTED)
         for use in USES:
-            with pytest.raises(Outgrown, match=REQUIRES):
+            with pytest.raises(IncompatibleSchema, match=REQUIRES):
                 use(older)
     for upgrades in (True, False):
-        with pytest.raises(Outgrown, match=REQUIRES):
+        with pytest.raises(IncompatibleSchema, match=REQUIRES):
             open_store(url, upgrade=upgrades)
     with next_release(contracts), open_store(url) as newer:
         assert newer.revision() == revision
@@ -147,7 +147,7 @@ def test_a_write_that_was_begun_before_is_not_committed_after(url: str, contract
     with open_store(url) as older:
         with_realm(older)
         revision = older.revision()
-        with pytest.raises(Outgrown):
+        with pytest.raises(IncompatibleSchema):
             _write_around(older, url, contracts)
     with next_release(contracts), open_store(url) as newer:
         assert newer.revision() == revision
@@ -169,7 +169,7 @@ def test_a_write_that_locks_nothing_ends_before_the_step_or_is_refused(
                 connection.execute(schema.usage.delete())
                 assert not migrating.done()
             assert migrating.result(timeout=60.0) == (THIS, CONTRACTED)
-        with pytest.raises(Outgrown, match=REQUIRES):
+        with pytest.raises(IncompatibleSchema, match=REQUIRES):
             older.add_usage("2026-11-21", {("lake", "a", "x", SCHEMA): 1})
 
 
@@ -194,7 +194,7 @@ def test_a_backup_sees_a_schema_that_came_after_it_began(
     """The next release migrates between the first read and the copy."""
     with open_store(url) as older:
         with_realm(older)
-        check = upgrade.check_own
+        check = upgrade.check_schema
         looks: list[int] = []
 
         def late(connection: sa.Connection) -> None:
@@ -205,7 +205,7 @@ def test_a_backup_sees_a_schema_that_came_after_it_began(
                 with next_release(expands):
                     migrate(url)
 
-        monkeypatch.setattr(upgrade, "check_own", late)
+        monkeypatch.setattr(upgrade, "check_schema", late)
         with pytest.raises(Unavailable, match=f"schema `{EXPANDED}`, which a newer release wrote"):
             older.backup(tmp_path / "backup")
     assert not [*tmp_path.glob("backup*")]
@@ -243,7 +243,7 @@ def test_a_step_that_does_not_say_shuts_out_every_older_release(url: str, tmp_pa
     open_store(url).close()
     with next_release(steps):
         migrate(url)
-    with pytest.raises(Outgrown, match=f"requires a release with schema `{CONTRACTED}`"):
+    with pytest.raises(IncompatibleSchema, match=f"requires a release with schema `{CONTRACTED}`"):
         open_store(url)
 
 

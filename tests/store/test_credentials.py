@@ -96,60 +96,60 @@ OTHER = Count(("c",), 5, 60.0)
 def test_tries_are_counted_up_to_the_limit_and_again_when_their_time_is_over(
     store: SqlStore,
 ) -> None:
-    assert [store.try_once([TRY], NOW + i) for i in range(3)] == [None] * 3
-    assert store.try_once([TRY], NOW + 3) == NOW + 60
-    assert store.try_once([TRY], NOW + 59.9) == NOW + 60
-    assert store.try_once([TRY], NOW + 60) is None
+    assert [store.count_attempt([TRY], NOW + i) for i in range(3)] == [None] * 3
+    assert store.count_attempt([TRY], NOW + 3) == NOW + 60
+    assert store.count_attempt([TRY], NOW + 59.9) == NOW + 60
+    assert store.count_attempt([TRY], NOW + 60) is None
 
 
 def test_a_try_that_is_refused_counts_nowhere(store: SqlStore) -> None:
     for _ in range(3):
-        store.try_once([TRY, OTHER], NOW)
+        store.count_attempt([TRY, OTHER], NOW)
     for _ in range(9):
-        assert store.try_once([TRY, OTHER], NOW) is not None
-    assert [store.try_once([OTHER], NOW) for _ in range(2)] == [None, None]
-    assert store.try_once([OTHER], NOW) is not None
+        assert store.count_attempt([TRY, OTHER], NOW) is not None
+    assert [store.count_attempt([OTHER], NOW) for _ in range(2)] == [None, None]
+    assert store.count_attempt([OTHER], NOW) is not None
 
 
 def test_a_try_is_taken_back_or_all_are_forgotten(store: SqlStore) -> None:
     for _ in range(3):
-        store.try_once([TRY, OTHER], NOW)
-    store.untry([TRY])
-    assert store.try_once([TRY], NOW) is None
-    assert store.try_once([TRY], NOW) is not None
-    store.untry([], [TRY])
-    assert [store.try_once([TRY], NOW) for _ in range(3)] == [None] * 3
+        store.count_attempt([TRY, OTHER], NOW)
+    store.uncount_attempts([TRY])
+    assert store.count_attempt([TRY], NOW) is None
+    assert store.count_attempt([TRY], NOW) is not None
+    store.uncount_attempts([], [TRY])
+    assert [store.count_attempt([TRY], NOW) for _ in range(3)] == [None] * 3
 
 
 def test_tries_at_the_same_time_are_all_counted(store: SqlStore) -> None:
     with ThreadPoolExecutor(8) as pool:
-        tried = list(pool.map(lambda _: store.try_once([TRY, OTHER], NOW), range(24)))
+        tried = list(pool.map(lambda _: store.count_attempt([TRY, OTHER], NOW), range(24)))
     assert tried.count(None) == 3
 
 
 def test_what_is_noted_is_known_for_its_time(store: SqlStore) -> None:
     store.note(("seen", "x"), NOW + 10)
-    assert store.is_noted(("seen", "x"), NOW)
-    assert not store.is_noted(("seen", "x"), NOW + 10)
-    assert not store.is_noted(("seen", "y"), NOW)
+    assert store.has_note(("seen", "x"), NOW)
+    assert not store.has_note(("seen", "x"), NOW + 10)
+    assert not store.has_note(("seen", "y"), NOW)
 
 
 def test_something_is_held_by_one_at_a_time(store: SqlStore) -> None:
     held = ("watch",)
-    assert store.hold(held, 1, NOW, NOW + 60)
-    assert not store.hold(held, 2, NOW + 30, NOW + 90)
-    assert store.hold(held, 1, NOW + 59, NOW + 119)
-    assert not store.hold(held, 2, NOW + 118, NOW + 178)
-    assert store.hold(held, 2, NOW + 119, NOW + 179)
-    assert store.hold(held, 2, NOW + 120, NOW + 120)  # releases it
-    assert store.hold(held, 1, NOW + 120, NOW + 180)
-    assert store.hold(("other",), 2, NOW + 120, NOW + 180)
+    assert store.acquire_lease(held, 1, NOW, NOW + 60)
+    assert not store.acquire_lease(held, 2, NOW + 30, NOW + 90)
+    assert store.acquire_lease(held, 1, NOW + 59, NOW + 119)
+    assert not store.acquire_lease(held, 2, NOW + 118, NOW + 178)
+    assert store.acquire_lease(held, 2, NOW + 119, NOW + 179)
+    assert store.acquire_lease(held, 2, NOW + 120, NOW + 120)  # releases it
+    assert store.acquire_lease(held, 1, NOW + 120, NOW + 180)
+    assert store.acquire_lease(("other",), 2, NOW + 120, NOW + 180)
 
 
 def test_counts_whose_time_is_over_leave_no_rows(store: SqlStore) -> None:
     for i in range(5):
-        store.try_once([Count((str(i),), 1, 10.0)], NOW)
-    store.try_once([TRY], NOW + 10)
+        store.count_attempt([Count((str(i),), 1, 10.0)], NOW)
+    store.count_attempt([TRY], NOW + 10)
     with store.engine.connect() as connection:
         query = sa.select(sa.func.count()).select_from(schema.attempts)
         assert connection.execute(query).scalar_one() == 1

@@ -11,7 +11,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import housekeeping, realms, session, token
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.housekeeping import REMOVED, Removed, keep_house
+from lakewarden.service.housekeeping import REMOVED, Removed, remove_expired
 from lakewarden.service.realm import DIRECTORY, Realm, Token
 from lakewarden.service.token import DAY, Issued, Terms
 from lakewarden.service.write_transaction import WriteTransaction
@@ -71,18 +71,18 @@ def test_expired_tokens_and_sessions_go_once_they_are_kept_long_enough(
     signed_in = service.write(SYSTEM, lambda transaction: session.sign_in(transaction, EVE))
     revision = service.state.revision
     at(service, 30)
-    assert keep_house(service, **DAYS) == Removed()
+    assert remove_expired(service, **DAYS) == Removed()
     assert service.state.revision == revision
     at(service, 33.5)
-    assert keep_house(service, token_days=0, usage_days=0) == Removed()
-    assert keep_house(service, **DAYS) == Removed(tokens=4)
+    assert remove_expired(service, token_days=0, usage_days=0) == Removed()
+    assert remove_expired(service, **DAYS) == Removed(tokens=4)
     assert list(service.state.tokens) == [long]
     fresh = DecisionService(service.store, clock=service.clock)
     fresh.open()
     assert list(fresh.state.tokens) == [long]
     assert [len(part) for part in removals(service)] == [2, 2]
     assert {signed_in.token.id, *short} == {id for part in removals(service) for id in part}
-    assert keep_house(service, **DAYS) == Removed()
+    assert remove_expired(service, **DAYS) == Removed()
 
 
 def test_what_a_system_keeps_of_a_token_goes_with_it(service: DecisionService) -> None:
@@ -103,7 +103,7 @@ def test_what_a_system_keeps_of_a_token_goes_with_it(service: DecisionService) -
     service.write(EVE, lambda transaction: token.revoke(transaction, revoked.id))
     assert not is_kept(revoked)
     at(service, 40)
-    assert keep_house(service, **DAYS).tokens == 1
+    assert remove_expired(service, **DAYS).tokens == 1
     assert not is_kept(expired)
 
 
@@ -121,8 +121,8 @@ def test_counts_of_use_go_after_their_days(
         with service.reading() as reading:
             return {row[0] for row in reading.usage("lake", "0001-01-01")}
 
-    assert keep_house(service, token_days=30, usage_days=0) == Removed()
+    assert remove_expired(service, token_days=30, usage_days=0) == Removed()
     assert kept() == {*days}
-    assert keep_house(service, **DAYS) == Removed(usage_rows=4)
+    assert remove_expired(service, **DAYS) == Removed(usage_rows=4)
     assert kept() == {*days[2:]}
-    assert keep_house(service, **DAYS) == Removed()
+    assert remove_expired(service, **DAYS) == Removed()

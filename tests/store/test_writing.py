@@ -17,7 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.audit import AuditRow, first_fault
 from lakewarden.service.effect import DocumentChanged, TokenChanged, canonical
-from lakewarden.service.ports import FeedGone
+from lakewarden.service.ports import FeedTruncated
 from lakewarden.service.realm import Token
 from lakewarden.service.write_health import Deadlocked
 from lakewarden.store import SqlStore, engine, open_store
@@ -381,14 +381,14 @@ def test_the_feed_says_when_it_does_not_reach_back(store: SqlStore) -> None:
     assert store.prune(3) == 2
     with store.reading() as reading:
         for after in (0, 1):
-            with pytest.raises(FeedGone):
+            with pytest.raises(FeedTruncated):
                 reading.feed(after)
         assert [row.revision for row in reading.feed(2)] == [3, 4, 5]
     assert store.prune(1) == 0
     assert store.prune(99) == 3
     with store.reading() as reading:
         assert reading.feed(5) == []
-        with pytest.raises(FeedGone):
+        with pytest.raises(FeedTruncated):
             reading.feed(4)
     assert write(store, *tables(1, 5)) == 6
     with store.reading() as reading:

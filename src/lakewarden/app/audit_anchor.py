@@ -79,7 +79,7 @@ class Anchoring:
                 self._due.wait(seconds or None)
                 self._due.clear()
                 try:
-                    self.look()
+                    self.send_missing()
                 except Exception as error:  # noqa: BLE001 — the next look may succeed
                     self._failed(error)
 
@@ -96,9 +96,9 @@ class Anchoring:
         self.wake()
         if self._thread is not None:
             self._thread.join()
-        self.look()
+        self.send_missing()
 
-    def look(self) -> None:
+    def send_missing(self) -> None:
         """Sends the end of the trail to every target that does not have it."""
         try:
             with self._store.reading() as reading:

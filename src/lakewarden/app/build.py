@@ -111,7 +111,7 @@ class Application:
         writes = WriteWatch(readiness)
         self.periodic = PeriodicTasks(self.parts, writes, settings.retention, parent)
         own = health.Health(self.parts, weakened, open_metrics=settings.open_metrics, writes=writes)
-        self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._life)
+        self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._lifespan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in health.PATHS:
@@ -121,7 +121,7 @@ class Application:
         else:
             await self._framed(scope, receive, send)
 
-    def at_once(
+    def immediate_response(
         self,
         method: str,
         url: bytes,
@@ -130,16 +130,16 @@ class Application:
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> Answer | None:
-        """The response to a complete request that need not wait: `RequestPipeline.at_once`."""
-        return self._gate.at_once(method, url, headers, body, peer, certificate)
+        """As `RequestPipeline.immediate_response`."""
+        return self._gate.immediate_response(method, url, headers, body, peer, certificate)
 
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
-        service = DecisionService(cast(Store, _Absent()))
+        service = DecisionService(cast(Store, _UnopenedStore()))
         authenticator = authentication.authenticator(settings, self._keys)
         of_requests = replace(
             services(settings),
-            holder_of=authenticator.holder_of,
+            actor_of_token=authenticator.actor_of_token,
             root_parent=parent_of_root(authenticator.root_token),
             figures=partial(self._figures, time.time()),
             plugins=plugins,
@@ -198,7 +198,7 @@ class Application:
         )
 
     @asynccontextmanager
-    async def _life(self, _: Starlette) -> AsyncIterator[None]:
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         opening = asyncio.create_task(self._open())
         watching = asyncio.create_task(self.periodic.run())
         try:
@@ -241,7 +241,7 @@ class Application:
             self._tried.set()
             if self.parts.is_open:
                 self.prepare_rows()
-                await self.periodic.aside(self._prepare_systems)
+                await self.periodic.in_thread(self._prepare_systems)
                 return
             await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
             tries += 1
@@ -251,7 +251,7 @@ class Application:
         if self._keys is not None and not self._stops:
             self._keys.refresh()
             self._stops.append(
-                self._keys.keep_fresh(
+                self._keys.refresh_periodically(
                     self.settings.oidc.refresh_seconds,
                     lambda error: log.get().warning("keys not renewed", why=str(error)),
                 )
@@ -274,19 +274,19 @@ class Application:
         first_start(service, self.settings)
         passwords = self.parts.services.passwords
         if passwords is not None:
-            for _, start in registry().having("first_start"):
+            for _, start in registry().with_part("first_start"):
                 start.opened(service, self.settings, passwords)
         self.parts.service = service
         self.parts.freshness = self._freshness(service)
         self.parts.freshness.opened()
         self.parts.is_open = True
-        self._tell_targets(service)
+        self._start_push_worker(service)
         self._watch_targets(service)
         log.get().info(
             "ready", revision=service.state.revision, realms=sorted(service.state.realms)
         )
 
-    def _tell_targets(self, service: DecisionService) -> None:
+    def _start_push_worker(self, service: DecisionService) -> None:
         """From now on, delivers changes to followed targets."""
         of_requests, push = self.parts.services, self.settings.push
         if of_requests.connect_target is None or not push.deliver:
@@ -357,7 +357,7 @@ class Application:
     def _prepare_systems(self) -> None:
         """Prepares systems for their first requests, which would otherwise do this work."""
         try:
-            for _, start in registry().having("first_start"):
+            for _, start in registry().with_part("first_start"):
                 start.ready(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server works without it
             log.get().warning("first requests not prepared", exc_info=error)
@@ -385,7 +385,7 @@ def _started(compiled: Compiled) -> None:
     log.get().info("started from an index", realm=compiled.realm, revision=compiled.revision)
 
 
-class _Absent:
+class _UnopenedStore:
     """The store before it is opened: every method raises `Unavailable`."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:

@@ -138,7 +138,7 @@ class Connections:
         """A request is in progress."""
         tracked = self._open.get(connection)
         if tracked is not None:
-            self._forget_idle(connection, tracked)
+            self._remove_idle(connection, tracked)
 
     def idle(self, connection: Closable) -> None:
         """No request is in progress: it is now the last connection to be closed for another."""
@@ -160,7 +160,7 @@ class Connections:
         tracked = self._open.pop(connection, None)
         if tracked is None:
             return
-        self._forget_idle(connection, tracked)
+        self._remove_idle(connection, tracked)
         self._in_reserve -= tracked.is_reserve
         if not tracked.is_reserve:
             remaining = self._of_address[tracked.address] - 1
@@ -170,7 +170,7 @@ class Connections:
                 del self._of_address[tracked.address]
         metrics.CONNECTIONS.set(len(self._open))
 
-    def _forget_idle(self, connection: Closable, tracked: _TrackedConnection) -> None:
+    def _remove_idle(self, connection: Closable, tracked: _TrackedConnection) -> None:
         self._idle[tracked.is_reserve].pop(connection, None)
         of_address = self._idle_of_address.get(tracked.address)
         if of_address is not None and not tracked.is_reserve:

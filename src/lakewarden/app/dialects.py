@@ -31,16 +31,16 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
     systems_registry = registry()
     spoken = [
         (system, dialect(server.systems.get(system.name)))
-        for system, dialect in systems_registry.having("dialect")
+        for system, dialect in systems_registry.with_part("dialect")
     ]
-    own = [dialect for system, dialect in spoken if system.is_own]
+    own = [dialect for system, dialect in spoken if system.is_built_in]
     engines = (Opa(server.trino, server.polaris), Ranger(server.ranger))
     dialects: list[Dialect] = [*own, *engines, AuthZen(), Admin()]
     if server.ui.enabled:
         dialects.append(Pages())
     for system, dialect in spoken:
-        if not system.is_own:
-            clash = _clash(system, dialect, dialects)
+        if not system.is_built_in:
+            clash = _route_conflict(system, dialect, dialects)
             if clash:
                 systems_registry.problems[system.name] = clash
             else:
@@ -58,7 +58,7 @@ def iceberg_guard(settings: Settings) -> tuple[Dialect, ...]:
     return (Iceberg(settings.iceberg),)
 
 
-def _clash(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:
+def _route_conflict(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:
     """A sentence that names a route that both the dialect and another one claim; else ""."""
     owners = {
         (route.method, _PARAMETER.sub("{}", route.path)): dialect.name

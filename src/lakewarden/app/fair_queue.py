@@ -68,7 +68,7 @@ class FairQueue(Generic[T]):
             raise TooManyWaiting
         self._queues.setdefault(caller, deque()).append(turn)
         self._queued += 1
-        turn.result.add_done_callback(lambda _: self._leave(turn))
+        turn.result.add_done_callback(lambda _: self._withdraw(turn))
         return turn.result
 
     def _may_run(self, caller: str) -> bool:
@@ -77,9 +77,9 @@ class FairQueue(Generic[T]):
     def _run(self, turn: _Turn[T]) -> None:
         self._running[turn.caller] += 1
         working = asyncio.get_running_loop().run_in_executor(self._executor, turn.work)
-        working.add_done_callback(lambda done: self._ran(turn, done))
+        working.add_done_callback(lambda done: self._finish(turn, done))
 
-    def _ran(self, turn: _Turn[T], done: asyncio.Future[T]) -> None:
+    def _finish(self, turn: _Turn[T], done: asyncio.Future[T]) -> None:
         """Releases the thread of a finished job, and passes its result on."""
         self._running[turn.caller] -= 1
         if not self._running[turn.caller]:
@@ -99,18 +99,18 @@ class FairQueue(Generic[T]):
             if not self._may_run(caller):
                 continue
             turn = self._queues[caller][0]
-            self._take(turn)
+            self._remove(turn)
             if caller in self._queues:
                 self._queues.move_to_end(caller)
             self._run(turn)
             return
 
-    def _leave(self, turn: _Turn[T]) -> None:
+    def _withdraw(self, turn: _Turn[T]) -> None:
         """Removes a turn that ended before it started."""
         if turn in self._queues.get(turn.caller, ()):
-            self._take(turn)
+            self._remove(turn)
 
-    def _take(self, turn: _Turn[T]) -> None:
+    def _remove(self, turn: _Turn[T]) -> None:
         queue = self._queues[turn.caller]
         queue.remove(turn)
         self._queued -= 1

@@ -32,7 +32,7 @@ def first_start(service: DecisionService, settings: Settings) -> bool:
     """Writes what is missing; returns if it did. Raises what `DecisionService.write` raises."""
     if _is_done(service.state, settings, service.clock()):
         return False
-    service.write(SYSTEM, lambda transaction: _make(transaction, settings))
+    service.write(SYSTEM, lambda transaction: _initialize(transaction, settings))
     return True
 
 
@@ -40,7 +40,7 @@ def realms(settings: Settings) -> tuple[Realm, ...]:
     """The realms of a new database."""
     return tuple(
         configured(realm, settings)
-        for _, start in registry().having("first_start")
+        for _, start in registry().with_part("first_start")
         for realm in start.realms(settings)
     )
 
@@ -52,7 +52,7 @@ def _is_done(state: State, settings: Settings, now: float) -> bool:
     return all(not effects for _, effects in _missing(state, settings, names=names))
 
 
-def _make(transaction: WriteTransaction, settings: Settings) -> None:
+def _initialize(transaction: WriteTransaction, settings: Settings) -> None:
     names = is_added(transaction.state, settings, transaction.now)
     if CONTROL not in transaction.state.realms:
         # A database without realms that is not new: an administrator dropped them.
@@ -86,16 +86,18 @@ def _missing(
     people = state.people.get(DIRECTORY, People())
     is_known = not names or person in people.principals
     yield people_of(DIRECTORY), [] if is_known else [PrincipalChanged(person, True)]
-    powers = _powers(settings, names=names)
+    powers = _built_in_administrators(settings, names=names)
     for name, realm in state.realms.items():
         yield name, [*_changed(realm.realm, settings), *_memberships(realm, powers.get(name, ()))]
 
 
-def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, Principal]]]:
+def _built_in_administrators(
+    settings: Settings, *, names: bool
+) -> Mapping[str, list[tuple[str, Principal]]]:
     """The principals with built-in power by scope; with `names` the administrator too."""
     admin = settings.admin if names else None
     powers = {CONTROL: [] if admin is None else [(admin, SERVICE_ADMINS)]}
-    for _, start in registry().having("first_start"):
+    for _, start in registry().with_part("first_start"):
         for realm, name, group in start.powers(settings, admin):
             powers.setdefault(realm, []).append((name, group))
     return powers
@@ -118,7 +120,7 @@ def configured(realm: Realm, settings: Settings) -> Realm:
     """The realm with the model settings of the configuration."""
     settings_of_model = {
         key: value
-        for _, start in registry().having("first_start")
+        for _, start in registry().with_part("first_start")
         for key, value in start.realm_settings(realm, settings).items()
     }
     return replace(realm, settings={**realm.settings, **settings_of_model})

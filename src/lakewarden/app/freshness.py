@@ -26,7 +26,7 @@ from lakewarden.app import metrics
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.state import State
-from lakewarden.store.compatibility import Outgrown
+from lakewarden.store.compatibility import IncompatibleSchema
 
 AT_LEAST: Final = "lakewarden-at-least"
 """Request header: the oldest revision that may answer."""
@@ -117,7 +117,7 @@ class Freshness:
         """The decision service was just loaded: its state is proven."""
         self._proven = self._clock()
 
-    def at_once(self, wish: Consistency, now: float) -> State | None:
+    def current_state(self, wish: Consistency, now: float) -> State | None:
         """A state that satisfies the request without waiting; else None."""
         state = self._service.current(now)
         if state is not None:
@@ -130,17 +130,17 @@ class Freshness:
         """A state that satisfies the request.
 
         Raises `StaleRevision` for a revision that does not appear within the time allowed,
-        `Unavailable` once the store has been unreachable for too long, and `Outgrown` at once if a
-        newer release has locked this one out.
+        `Unavailable` once the store has been unreachable for too long, and `IncompatibleSchema` at
+        once if a newer release has locked this one out.
         """
         begun = self._clock()
         while True:
-            ready = self.at_once(wish, self._service.clock())
+            ready = self.current_state(wish, self._service.clock())
             if ready is not None:
                 return FreshState(ready)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
-            except Outgrown:  # the store answers, and refuses this release
+            except IncompatibleSchema:  # the store answers, and refuses this release
                 raise
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
                 last = self._last(wish)
@@ -171,12 +171,12 @@ class Freshness:
         waiting = self._next
         if not self._is_asking:
             self._is_asking = True
-            reading = asyncio.create_task(self._ask_while_waited_for())
-            reading.add_done_callback(_nothing)
+            reading = asyncio.create_task(self._refresh_while_awaited())
+            reading.add_done_callback(_retain)
         # Cancelling one waiting request must not cancel the query for the others.
         return await asyncio.shield(waiting)
 
-    async def _ask_while_waited_for(self) -> None:
+    async def _refresh_while_awaited(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while self._next is not None:
@@ -195,5 +195,5 @@ class Freshness:
             self._is_asking = False
 
 
-def _nothing(_: object) -> None:
+def _retain(_: object) -> None:
     """Keeps a reference to the task until it ends, so it is not garbage-collected."""

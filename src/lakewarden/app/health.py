@@ -145,7 +145,7 @@ class Health:
             )
             if isinstance(actor, Unauthenticated):
                 return PROBLEM.unauthenticated(actor.why)
-            if control.may(state, actor, "metrics.read", control.SERVER, now):
+            if control.is_allowed(state, actor, "metrics.read", control.SERVER, now):
                 return None
         except WardenError as error:
             return PROBLEM.failed(None, error)

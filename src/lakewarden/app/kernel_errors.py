@@ -18,7 +18,7 @@ class KernelErrors:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Mapping[str, int], int]] = {}
 
-    def look(self, state: State) -> int:
+    def count_new(self, state: State) -> int:
         """Adds new errors to the figures; returns their number."""
         new = 0
         for name, realm in state.realms.items():

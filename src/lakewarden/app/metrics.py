@@ -154,7 +154,7 @@ def page() -> bytes:
     write()
     folder = os.environ.get(SHARED)
     if folder is not None:
-        _forget_dead(Path(folder))
+        _remove_dead_processes(Path(folder))
     return generate_latest(registry())
 
 
@@ -167,7 +167,7 @@ def registry() -> CollectorRegistry:
     return together
 
 
-def _forget_dead(folder: Path) -> None:
+def _remove_dead_processes(folder: Path) -> None:
     """Removes the gauges of ended processes."""
     for file in folder.glob("gauge_live*_*.db"):
         number = file.stem.rpartition("_")[2]

@@ -19,7 +19,7 @@ from lakewarden.app.request_pipeline import Parts
 from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.config.settings import Retention
 from lakewarden.kernel.errors import Unavailable, WardenError
-from lakewarden.service.housekeeping import keep_house
+from lakewarden.service.housekeeping import remove_expired
 
 _SECONDS: Final = 1.0
 _USAGE_SECONDS: Final = 10.0
@@ -56,24 +56,24 @@ class PeriodicTasks:
                 log.get().error("the parent process has ended")
                 signal.raise_signal(signal.SIGTERM)
             try:
-                errors.look(self._parts.service.state)
+                errors.count_new(self._parts.service.state)
                 metrics.write()
                 self._publish_plugin_polls()
-                await self.aside(self.raise_revision)
+                await self.in_thread(self.raise_revision)
                 if since_tried >= TRY_SECONDS:
                     since_tried = 0.0
-                    await self.aside(self.retry_write)
-                self.look_at_writes()
+                    await self.in_thread(self.retry_write)
+                self.check_write_health()
                 if since_usage >= _USAGE_SECONDS:
                     since_usage = 0.0
-                    await self.aside(self.write_usage)
+                    await self.in_thread(self.write_usage)
                 if since_kept >= _HOUSEKEEPING_SECONDS:
                     since_kept = 0.0
-                    await self.aside(self._keep_house)
+                    await self.in_thread(self._remove_expired)
             except Exception as error:  # noqa: BLE001 — none of this may end the tasks
                 log.get().error("unexpected error while watching", exc_info=error)
 
-    async def aside(self, work: Callable[[], None]) -> None:
+    async def in_thread(self, work: Callable[[], None]) -> None:
         """Runs the work in a worker thread; an unavailable store is no error here."""
         with suppress(WardenError):
             await asyncio.get_running_loop().run_in_executor(self._parts.workers, work)
@@ -83,10 +83,10 @@ class PeriodicTasks:
         if self.opened is not None and self.opened.shared_revision is not None:
             self.opened.shared_revision.raise_to(self.opened.store.revision())
 
-    def look_at_writes(self) -> None:
+    def check_write_health(self) -> None:
         """Logs whether writes fail, if that changed."""
         if self.opened is not None:
-            self._writes.look(self.opened.store)
+            self._writes.check(self.opened.store)
 
     def retry_write(self) -> None:
         """Retries a write if the last one failed."""
@@ -104,13 +104,15 @@ class PeriodicTasks:
             lost, usage.lost = usage.lost, 0
             log.get().warning("usage not counted", acts=lost)
 
-    def _keep_house(self) -> None:
+    def _remove_expired(self) -> None:
         """Removes rows whose retention has expired, if the store is available."""
         if self.opened is None:
             return
         token_days, usage_days = self._retention.token_days, self._retention.usage_days
         with suppress(Unavailable):
-            removed = keep_house(self._parts.service, token_days=token_days, usage_days=usage_days)
+            removed = remove_expired(
+                self._parts.service, token_days=token_days, usage_days=usage_days
+            )
             if any(removed):
                 log.get().info(
                     "old rows removed", tokens=removed.tokens, usage_rows=removed.usage_rows
@@ -118,5 +120,5 @@ class PeriodicTasks:
 
     def _publish_plugin_polls(self) -> None:
         """Copies the plugin polls of this process to the metrics of all processes."""
-        for plugin, newest in self._parts.services.plugin_polls.seen().items():
+        for plugin, newest in self._parts.services.plugin_polls.latest_polls().items():
             metrics.plugin_polled(plugin, newest)

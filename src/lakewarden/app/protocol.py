@@ -4,8 +4,8 @@ A caller that sends an endless or slow head is cut off: the pipeline in front of
 request only when its head is complete.
 
 A request that arrived in one piece is offered to the application before a task is created for it
-(`AtOnce`). If the application answers it there, the response is also sent in one piece. Otherwise
-the request takes the regular path, as if it had not been held.
+(`ImmediateResponder`). If the application answers it there, the response is also sent in one piece.
+Otherwise the request takes the regular path, as if it had not been held.
 
 Connections are limited in number (`connections`) and in time: for sending a head, for sending the
 unread rest of a body, and for receiving a response.
@@ -58,10 +58,10 @@ Asking = Callable[
 
 
 @runtime_checkable
-class AtOnce(Protocol):
+class ImmediateResponder(Protocol):
     """An application that can answer some requests without waiting for anything."""
 
-    def at_once(
+    def immediate_response(
         self,
         method: str,
         url: bytes,
@@ -89,8 +89,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         application: object = self.app
         self._at_once: Asking | None = None
-        if isinstance(application, AtOnce):
-            self._at_once = application.at_once
+        if isinstance(application, ImmediateResponder):
+            self._at_once = application.immediate_response
         self._certificate: tuple[str, ...] = ()
         self._held: list[bytes] | None = None
         self._in_head = True
@@ -276,28 +276,28 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _start_write_timer(self) -> None:
         size = self.transport.get_write_buffer_size()
-        self._write_timer = self.loop.call_later(WRITE_SECONDS, self._look_at_writing, size)
+        self._write_timer = self.loop.call_later(WRITE_SECONDS, self._check_write_progress, size)
 
     def _stop_write_timer(self) -> None:
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
 
-    def _look_at_writing(self, before: int) -> None:
+    def _check_write_progress(self, before: int) -> None:
         if self.transport.get_write_buffer_size() >= before:
             self.end()
         else:
             self._start_write_timer()
 
     def _start_timer(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._on_head_timeout)
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _give_up(self) -> None:
+    def _on_head_timeout(self) -> None:
         self._head_timer = None
         if not self.transport.is_closing():
             self.transport.close()

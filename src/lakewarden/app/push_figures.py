@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge
 
-from lakewarden.service.push_watch import KINDS, Look
+from lakewarden.service.push_watch import KINDS, DriftCheck
 
 _TARGET = ["realm", "target"]
 
@@ -28,15 +28,15 @@ LOOKED = _gauge(
 FAILURES = Counter("lakewarden_push_failures", "Looks at a target that failed", _TARGET)
 
 
-def count(look: Look, now: float) -> None:
+def count(check: DriftCheck, now: float) -> None:
     """Counts one look. Earlier findings stay while the target is unavailable."""
-    labels = look.target.realm, look.target.name
-    PUSHED.labels(*labels).set(look.target.pushed_at)
-    FAILURES.labels(*labels).inc(bool(look.error))
-    if look.drift is None:
+    labels = check.target.realm, check.target.name
+    PUSHED.labels(*labels).set(check.target.pushed_at)
+    FAILURES.labels(*labels).inc(bool(check.error))
+    if check.drift is None:
         return
     for kind in KINDS:
-        DRIFT.labels(*labels, kind).set(look.counts[kind])
-    PENDING.labels(*labels).set(sum(look.drift.pending.values()))
-    RESIDUE.labels(*labels).set(look.drift.residue)
+        DRIFT.labels(*labels, kind).set(check.counts[kind])
+    PENDING.labels(*labels).set(sum(check.drift.pending.values()))
+    RESIDUE.labels(*labels).set(check.drift.residue)
     LOOKED.labels(*labels).set(now)

@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import Final
 
 from lakewarden.app import log
-from lakewarden.app.target_looks import TargetLooks
+from lakewarden.app.drift_checks import DriftChecks
 from lakewarden.app.webhook import Webhook
 from lakewarden.config.settings import Push
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service.drift_event import DriftEvents
 from lakewarden.service.push import Pushing
-from lakewarden.service.push_watch import ADDED, DENIED, FOREIGN, MISSING, Look, PushWatch
+from lakewarden.service.push_watch import ADDED, DENIED, FOREIGN, MISSING, DriftCheck, PushWatch
 
 TICK_SECONDS: Final = 5.0
 HELD_SECONDS: Final = 60.0
@@ -45,7 +45,7 @@ class PushWatcher:
     def __init__(self, pushing: Pushing, push: Push, failed: Callable[[Exception], None]) -> None:
         self._pushing, self._failed = pushing, failed
         self._stop = threading.Event()
-        self._looks = TargetLooks(PushWatch(pushing, push.watch_seconds))
+        self._checks = DriftChecks(PushWatch(pushing, push.watch_seconds))
         self._events = drift_events(push, pushing, push.watch_seconds, self._stop)
         self._number = secrets.randbits(31)
         self._thread = threading.Thread(target=self._run, name="push watch", daemon=True)
@@ -60,52 +60,52 @@ class PushWatcher:
         until = time.monotonic() + _STOP_SECONDS
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
-        self._looks.join(until - time.monotonic())
+        self._checks.join(until - time.monotonic())
         with suppress(WardenError):
-            self._hold(0.0)
+            self._acquire_lease(0.0)
 
-    def look(self, seconds: float = 0.0) -> None:
+    def run_checks(self, seconds: float = 0.0) -> None:
         """Looks at the due targets, if no other process watches, and reports what was found so far.
 
         It waits at most so many seconds for looks in progress.
         """
-        if self._hold(HELD_SECONDS):
-            self._looks.begin()
-        for look in self._looks.found(seconds):
-            self._say(look)
+        if self._acquire_lease(HELD_SECONDS):
+            self._checks.begin()
+        for check in self._checks.finished(seconds):
+            self._report(check)
             if self._stop.is_set():
                 return
-            self._hold(HELD_SECONDS)
+            self._acquire_lease(HELD_SECONDS)
 
-    def _say(self, look: Look) -> None:
-        log_look(look)
+    def _report(self, check: DriftCheck) -> None:
+        log_drift_check(check)
         now = self._pushing.service.clock()
-        problem = self._events.announce(look, now) if self._events else ""
+        problem = self._events.announce(check, now) if self._events else ""
         if problem:
-            log.get().warning("drift not posted", target=look.target.name, why=problem)
+            log.get().warning("drift not posted", target=check.target.name, why=problem)
 
     def _run(self) -> None:
         while not self._stop.wait(TICK_SECONDS):
             try:
-                self.look()
+                self.run_checks()
             except WardenError:
                 continue  # the store is unavailable
             except Exception as error:  # noqa: BLE001 — none of this may end the watch
                 self._failed(error)
 
-    def _hold(self, seconds: float) -> bool:
+    def _acquire_lease(self, seconds: float) -> bool:
         service = self._pushing.service
         now = service.clock()
-        return service.store.hold(_HELD, self._number, now, now + seconds)
+        return service.store.acquire_lease(_HELD, self._number, now, now + seconds)
 
 
-def log_look(look: Look) -> None:
+def log_drift_check(check: DriftCheck) -> None:
     """Logs new findings."""
-    name, realm, found = look.target.name, look.target.realm, look.counts
-    if not look.is_new:
+    name, realm, found = check.target.name, check.target.realm, check.counts
+    if not check.is_new:
         return
-    if look.error:
-        log.get().warning("target not looked at", target=name, realm=realm, why=look.error)
+    if check.error:
+        log.get().warning("target not looked at", target=name, realm=realm, why=check.error)
     elif any(found.values()):
         log.get().warning(
             "drift",

@@ -46,7 +46,7 @@ class PushWorker:
         self._delivery, self._failed, self._away = delivery, failed, away
         self._stop = threading.Event()
         self._threads = TargetThreads("push")
-        self._looking = threading.Thread(target=self._look, name="push", daemon=True)
+        self._looking = threading.Thread(target=self._run, name="push", daemon=True)
 
     def start(self) -> None:
         """Starts delivering."""
@@ -59,7 +59,7 @@ class PushWorker:
         self._looking.join(_STOP_SECONDS)
         self._threads.join(until - time.monotonic())
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
             try:
                 self._delivery.renew()

@@ -52,11 +52,11 @@ class Buckets:
         else:
             full_at = now
             if len(self._full_at) >= MOST_CALLERS:
-                self._forget(now)
+                self._evict(now)
         self._full_at[caller] = full_at + self._cost
         return 0.0
 
-    def _forget(self, now: float) -> None:
+    def _evict(self, now: float) -> None:
         """Forgets full buckets, then the half that will be full first."""
         pending = {caller: at for caller, at in self._full_at.items() if at > now}
         if len(pending) > MOST_CALLERS // 2:

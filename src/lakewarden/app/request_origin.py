@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from lakewarden.app.client_address import is_address
-from lakewarden.authn.origin import is_own
+from lakewarden.authn.origin import is_same_origin
 from lakewarden.http.exchange import Refused
 
 ANY: Final = "*"
@@ -43,7 +43,7 @@ class RequestOrigin:
     def check(self, method: str, headers: Mapping[str, str]) -> None:
         """Raises `Refused`: 400 for a malformed `Host`, 421 for a foreign one, 403 for a page."""
         self.check_host(headers.get("host"))
-        if method not in _SAFE and not is_own(headers, self._public_url):
+        if method not in _SAFE and not is_same_origin(headers, self._public_url):
             raise Refused(403, "changes are not accepted from pages of other sites")
 
     def check_host(self, host: str | None) -> None:

@@ -12,8 +12,8 @@
 |      | within the caller's share of the threads: 503                          |
 
 A complete request with a cached head that need not wait is answered immediately
-(`RequestPipeline.at_once`), without its own task. Every other request passes the same steps as a
-coroutine.
+(`RequestPipeline.immediate_response`), without its own task. Every other request passes the same
+steps as a coroutine.
 
 Each refusal has the form of the dialect that owns the path. Every unexpected error becomes that
 dialect's 500, which discloses nothing; no error of any kind ends in an allow.
@@ -44,7 +44,7 @@ from lakewarden.app.rate_limit import RateLimited, RateLimiter
 from lakewarden.app.request_context import RequestContext
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.request_report import report
-from lakewarden.app.routing import NoRoute, Table, speaks_for, top_realm
+from lakewarden.app.routing import NoRoute, Table, serves, top_realm
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
 from lakewarden.authn.header import Nothing
@@ -151,7 +151,7 @@ class RequestPipeline:
         await send({"type": "http.response.body", "body": body})
         report(context, reply.status, self._parts.proxies, self._parts.tracing)
 
-    def at_once(
+    def immediate_response(
         self,
         method: str,
         url: bytes,
@@ -172,17 +172,17 @@ class RequestPipeline:
         try:
             path, _, query = url.partition(b"?")
             context.raw_path = path
-            parsed = self._known(context, query, headers)
+            parsed = self._cached_head(context, query, headers)
             if parsed is None or not parsed.match.route.inline or not parts.is_open:
                 return None
             if len(body) > parsed.body_limit or (body and not parsed.takes_body):
                 return None
             now = parts.service.clock()
-            state = parts.freshness.at_once(parsed.wish, now)
+            state = parts.freshness.current_state(parsed.wish, now)
             if state is None:
                 return None
             context.steps = None if parts.tracing is None else Steps()
-            entered = self._entered(context, parsed, body, FreshState(state), now)
+            entered = self._admit(context, parsed, body, FreshState(state), now)
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
             shown = context.shown(reply)
             head = context.head(shown)
@@ -200,14 +200,14 @@ class RequestPipeline:
     ) -> Reply:
         limits = self._parts.limits
         own, shared = heads.parted(headers)
-        parsed = self._arrived(context, query, own, shared)
+        parsed = self._parse_head(context, query, own, shared)
         if isinstance(parsed, NoRoute):
             return self._missing(context, parsed)
         limit = parsed.body_limit
         if limit > limits.body_bytes:
             # Large bodies are read only for callers that authenticate on the current state; the
             # last state that this process knew may lack their token.
-            current, now = await self._fresh(context, parsed.wish)
+            current, now = await self._current_state(context, parsed.wish)
             early = self._authenticated(context, parsed, current.state, now)
             if isinstance(early, Unauthenticated):
                 return self._unauthenticated(context, parsed, early)
@@ -215,8 +215,8 @@ class RequestPipeline:
         body = await read_body(receive, announced, limit, limits.request_seconds)
         if body and not parsed.takes_body:
             raise Refused(415, f"expected the content type `{JSON}`")
-        fresh, now = await self._fresh(context, parsed.wish)
-        entered = self._entered(context, parsed, body, fresh, now)
+        fresh, now = await self._current_state(context, parsed.wish)
+        entered = self._admit(context, parsed, body, fresh, now)
         if isinstance(entered, Reply):
             return entered
         if parsed.match.route.inline:
@@ -225,9 +225,9 @@ class RequestPipeline:
             entered.on_loop = False
             peer, forwarded = context.peer, context.forwarded
             entered.address = client_address(peer, forwarded, self._parts.proxies)
-        return await self._aside(context, parsed, entered, receive)
+        return await self._in_thread(context, parsed, entered, receive)
 
-    def _known(
+    def _cached_head(
         self, context: RequestContext, query: bytes, headers: Sequence[Pair]
     ) -> ParsedHead | None:
         """The cached parsed head, if there is one."""
@@ -239,7 +239,7 @@ class RequestPipeline:
             self._set_out(context, parsed, own)
         return parsed
 
-    def _arrived(
+    def _parse_head(
         self, context: RequestContext, query: bytes, own: dict[bytes, bytes], shared: Sequence[Pair]
     ) -> ParsedHead | NoRoute:
         """The parsed head; raises `Refused` and `BadInput`."""
@@ -274,25 +274,27 @@ class RequestPipeline:
         if not context.request_id:
             context.identify(own)
 
-    async def _fresh(self, context: RequestContext, wish: Consistency) -> tuple[FreshState, float]:
+    async def _current_state(
+        self, context: RequestContext, wish: Consistency
+    ) -> tuple[FreshState, float]:
         """The state that answers, and the time for which it answers."""
         if not self._parts.is_open:
             raise self._parts.closed()
         now = self._parts.service.clock()
-        state = self._parts.freshness.at_once(wish, now)
+        state = self._parts.freshness.current_state(wish, now)
         if state is not None:
             return FreshState(state), now
         for _ in range(_TRIES):
             asked = time.perf_counter()
             fresh = await self._parts.freshness.state(wish)
             if context.steps is not None:
-                context.steps.waited("prove the revision", asked)
+                context.steps.add_finished("prove the revision", asked)
             now = self._parts.service.clock()
             if fresh.state.covers(now):
                 return fresh, now
         raise Unavailable("the data is not ready for the time of the request")
 
-    def _entered(
+    def _admit(
         self,
         context: RequestContext,
         parsed: ParsedHead,
@@ -309,7 +311,7 @@ class RequestPipeline:
         self._count(context, parsed, actor)
         dialect = parsed.match.dialect
         realm = None if context.realm is None else state.realms.get(context.realm)
-        if context.realm is None or not speaks_for(dialect, realm):
+        if context.realm is None or not serves(dialect, realm):
             return dialect.missing(context.method, context.path, ())
         context.actor = actor
         context.exchange = exchange = Exchange(
@@ -360,11 +362,11 @@ class RequestPipeline:
             dialect=match.dialect.name,
         )
         if context.steps is not None:
-            context.steps.waited("authenticate", begun)
+            context.steps.add_finished("authenticate", begun)
         if isinstance(actor, Unauthenticated):
             if not match.route.public or not isinstance(parsed.credentials, Nothing):
                 return actor
-            actor = self._parts.authenticator.stranger
+            actor = self._parts.authenticator.anonymous
         if match.realm is not None and realm is None:
             # The same as for an unknown realm, so callers cannot tell the two apart.
             return Unauthenticated(NOT_GOOD_HERE)
@@ -392,7 +394,7 @@ class RequestPipeline:
         refusal = parsed.match.route.unauthenticated or parsed.match.dialect.unauthenticated
         return refusal(no.why)
 
-    async def _aside(
+    async def _in_thread(
         self, context: RequestContext, parsed: ParsedHead, exchange: Exchange, receive: Receive
     ) -> Reply:
         """The reply of the handler, from a worker thread; cancelled if the client disconnects."""
@@ -450,7 +452,7 @@ class RequestPipeline:
         if context.exchange is not None:
             context.revision = context.exchange.state.revision
         if context.dialect is None:
-            context.dialect = self._parts.table.guess(context.path)
+            context.dialect = self._parts.table.closest_dialect(context.path)
         dialect = context.dialect or PROBLEM
         try:
             return dialect.failed(context.exchange, error)
@@ -483,7 +485,7 @@ def _handled(
 ) -> Reply:
     """The reply of the handler, unless it is cancelled before or during its turn."""
     if steps is not None:
-        steps.waited("wait for a thread", submitted)
+        steps.add_finished("wait for a thread", submitted)
     with working(cancellation), recording(steps):
         check()
         return handler(exchange)

@@ -75,7 +75,7 @@ class Table:
             if pattern.rest is None:
                 self._by_length.setdefault(len(pattern.literals), []).append(pattern)
         for patterns in self._by_length.values():
-            patterns.sort(key=_vagueness)
+            patterns.sort(key=_specificity_key)
         self._prefixes = _prefixes(self.patterns)
 
     def find(self, method: str, segments: tuple[str, ...], state: State) -> RouteMatch | NoRoute:
@@ -115,10 +115,12 @@ class Table:
             last = last or pattern.dialect
             allowed.append(offered)
         if last is None:
-            last = self.guess("/" + "/".join(segments), dialects)
+            last = self.closest_dialect("/" + "/".join(segments), dialects)
         return NoRoute(last, tuple(dict.fromkeys(allowed)), realm)
 
-    def guess(self, path: str, dialects: Sequence[Dialect] | None = None) -> Dialect | None:
+    def closest_dialect(
+        self, path: str, dialects: Sequence[Dialect] | None = None
+    ) -> Dialect | None:
         """The dialect with the longest literal beginning in common with this path."""
         segments = [segment for segment in path.split("/") if segment]
         if segments[:1] == [REALMS]:
@@ -142,7 +144,7 @@ def _pattern(dialect: Dialect, route: Route) -> _Pattern:
     return _Pattern(dialect, route, literals, names, rest_name)
 
 
-def _vagueness(pattern: _Pattern) -> tuple[bool, ...]:
+def _specificity_key(pattern: _Pattern) -> tuple[bool, ...]:
     """Sort key: literal segments before parameters, so the closest pattern comes first."""
     return tuple(literal is None for literal in pattern.literals)
 
@@ -170,10 +172,10 @@ def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
 
 def dialects_of(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
     """The dialects of a realm; an unknown realm has those of all realms."""
-    return tuple(dialect for dialect in dialects if speaks_for(dialect, realm))
+    return tuple(dialect for dialect in dialects if serves(dialect, realm))
 
 
-def speaks_for(dialect: Dialect, realm: RealmState | None) -> bool:
+def serves(dialect: Dialect, realm: RealmState | None) -> bool:
     """Whether the dialect serves the realm; for an unknown realm, whether it serves all."""
     if not dialect.models or realm is None:
         return not dialect.models

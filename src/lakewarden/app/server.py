@@ -142,7 +142,7 @@ def _config(
     from lakewarden.app.protocol import GuardedProtocol
 
     application: Callable[[], object] = partial(
-        make, settings, os.getpid(), workers, dialects, service_name
+        create_application, settings, os.getpid(), workers, dialects, service_name
     )
     return uvicorn.Config(
         app=application,
@@ -178,7 +178,7 @@ def _has_uvloop() -> bool:
     return False
 
 
-def make(
+def create_application(
     settings: Settings,
     starter: int,
     workers: Path,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakewarden.app.client_address import Network, is_among
-from lakewarden.authn.header import Credentials, Nothing, Unreadable, Vouched
+from lakewarden.authn.header import Credentials, Nothing, ProxyUser, Unreadable
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_text
 
@@ -45,4 +45,4 @@ def _read(user: str) -> Credentials:
         return Unreadable(str(error))
     if not user or len(user) > MAX_USER_CHARACTERS:
         return Unreadable("the user name is empty or too long")
-    return Vouched(user)
+    return ProxyUser(user)

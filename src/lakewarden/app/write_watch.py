@@ -30,7 +30,7 @@ class WriteWatch:
         shared = self._readiness is not None and self._readiness.writes_fail()
         return bool(store.write_health.fault) or shared
 
-    def look(self, store: Store) -> None:
+    def check(self, store: Store) -> None:
         """Logs a change since the last look."""
         fault = store.write_health.fault
         if fault and not self._told:

@@ -29,11 +29,11 @@ from lakewarden.authn.header import (
     EngineToken,
     Local,
     Nothing,
+    ProxyUser,
     Session,
     Unreadable,
-    Vouched,
 )
-from lakewarden.authn.oidc import Forged, Identity, Verifier
+from lakewarden.authn.oidc import Identity, InvalidToken, Verifier
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
@@ -106,20 +106,20 @@ class Authenticator:
             home = DIRECTORY if realm is None else realm.directory
             user, unproven = self.open_to[dialect], self._simple or OPEN
             return Actor(user, home, credential=ANONYMOUS, unproven=unproven)
-        actor = self._believed(credentials, state, now, realm, anonymous)
+        actor = self._authenticated(credentials, state, now, realm, anonymous)
         if isinstance(actor, Actor) and _has_built_in_power(actor):
             return Unauthenticated("this name is reserved")
-        if isinstance(actor, Actor) and realm is not None and not actor.is_good_in(realm):
+        if isinstance(actor, Actor) and realm is not None and not actor.is_valid_in(realm):
             return Unauthenticated(NOT_GOOD_HERE)
         return actor
 
-    def holder_of(self, text: str, state: State, now: float) -> Actor | None:
+    def actor_of_token(self, text: str, state: State, now: float) -> Actor | None:
         """The actor of a token, for an exchange of tokens; None if invalid."""
         actor = self.authenticate(Bearer(text), state, now, realm=None)
         return actor if isinstance(actor, Actor) else None
 
     @property
-    def stranger(self) -> Actor:
+    def anonymous(self) -> Actor:
         """The actor of a request without credentials to a public route."""
         return Actor(ANONYMOUS, credential=ANONYMOUS, unproven=self._simple)
 
@@ -133,7 +133,7 @@ class Authenticator:
             return True
         return token.unproven == OPEN and bool(self.open_to)
 
-    def _believed(
+    def _authenticated(
         self,
         credentials: Credentials,
         state: State,
@@ -153,7 +153,7 @@ class Authenticator:
                 return Actor(user, credential="certificate", unproven=self._simple)
             case Local(user):
                 return Actor(user, credential="loopback", unproven=self._simple)
-            case Vouched(user):
+            case ProxyUser(user):
                 return Actor(user, home, credential="proxy", unproven=self._simple)
             case Basic(user) if self.mode == SIMPLE:
                 return Actor(user, home, credential=SIMPLE, unproven=SIMPLE)
@@ -175,13 +175,13 @@ class Authenticator:
         # Looked up by digest, so timing does not reveal how much of a guess matches a token.
         token = state.tokens.get(digest(text))
         if token is not None and not is_session(token) and not is_for_engines(token):
-            if not _is_good(token, now):
+            if not _is_valid(token, now):
                 return Unauthenticated("the token has expired")
             if not self._is_accepted(token):
                 return Unauthenticated("the token was created without authentication")
-            return self._holder(token, f"{TOKEN}{token.id}")
+            return self._token_actor(token, f"{TOKEN}{token.id}")
         if self.verifier is not None and not text.startswith(PREFIX):
-            return self._vouched(self.verifier, text)
+            return self._verified(self.verifier, text)
         return Unauthenticated("the token is not valid")
 
     def _engine(
@@ -190,21 +190,21 @@ class Authenticator:
         """Accepts engine tokens on engine paths; accepts other tokens only in the header."""
         token = state.tokens.get(digest(text))
         if token is not None and is_for_engines(token):
-            if not _is_good(token, now) or not self._is_accepted(token):
+            if not _is_valid(token, now) or not self._is_accepted(token):
                 return Unauthenticated("the token has expired")
-            return self._holder(token, f"{TOKEN}{token.id}")
+            return self._token_actor(token, f"{TOKEN}{token.id}")
         if in_query:
             return Unauthenticated("expected a token that was created with `--engine`")
         return self._bearer(text, state, now)
 
     def _session(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
         token = state.tokens.get(digest(text))
-        is_good = token is not None and is_session(token) and _is_good(token, now)
-        if token is None or not is_good or not self._is_accepted(token):
+        is_valid = token is not None and is_session(token) and _is_valid(token, now)
+        if token is None or not is_valid or not self._is_accepted(token):
             return Unauthenticated("the session has expired")
         if not is_open(state, token, now) or not self._is_in_force(token.parent):
             return Unauthenticated("the token that the session was opened with is no longer valid")
-        return self._holder(token, f"{CREDENTIAL}{token.id}")
+        return self._token_actor(token, f"{CREDENTIAL}{token.id}")
 
     def _is_in_force(self, parent: str | None) -> bool:
         """Whether the session is not of a root token that the settings no longer have."""
@@ -212,27 +212,27 @@ class Authenticator:
             return True
         return parent == parent_of_root(self.root_token)
 
-    def _holder(self, token: Token, credential: str) -> Actor:
+    def _token_actor(self, token: Token, credential: str) -> Actor:
         """The user of a token; an unproven token makes its holder unproven."""
         unproven = self._simple or token.unproven or ""
         return Actor(
             token.user, token.directory, token.realm, token.groups, credential, unproven=unproven
         )
 
-    def _vouched(self, verifier: Verifier, text: str) -> Actor | Unauthenticated:
+    def _verified(self, verifier: Verifier, text: str) -> Actor | Unauthenticated:
         identity = verifier.verify(text)
-        if isinstance(identity, Forged):
+        if isinstance(identity, InvalidToken):
             return Unauthenticated("the token is not valid", identity.why)
-        return self._identified(identity)
+        return self._actor_of_identity(identity)
 
     def identified(self, identity: Identity) -> Actor | Unauthenticated:
         """The actor for an identity of the provider, at a login."""
-        actor = self._identified(identity)
+        actor = self._actor_of_identity(identity)
         if isinstance(actor, Actor) and _has_built_in_power(actor):
             return Unauthenticated("this name is reserved")
         return actor
 
-    def _identified(self, identity: Identity) -> Actor | Unauthenticated:
+    def _actor_of_identity(self, identity: Identity) -> Actor | Unauthenticated:
         try:
             for name in (identity.user, *identity.groups):
                 check_text(name)
@@ -270,7 +270,7 @@ def _has_built_in_power(actor: Actor) -> bool:
     )
 
 
-def _is_good(token: Token, now: float) -> bool:
+def _is_valid(token: Token, now: float) -> bool:
     return token.created - _SKEW <= now < token.expires
 
 

@@ -24,7 +24,7 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import OAuth2Client
 
 from lakewarden.authn.authenticator import Unauthenticated
-from lakewarden.authn.oidc import Forged, Identity, Verifier
+from lakewarden.authn.oidc import Identity, InvalidToken, Verifier
 from lakewarden.service.actor import Actor
 from lakewarden.service.provider_login import (
     SECONDS,
@@ -121,7 +121,7 @@ class CodeFlow:
         identity = self._verifier.verify(
             self._id_token(callback.code, login.derived("verifier")), login.derived("nonce")
         )
-        if isinstance(identity, Forged):
+        if isinstance(identity, InvalidToken):
             raise LoginFailed(_INVALID, identity.why)
         actor = self._believed(identity)
         if isinstance(actor, Unauthenticated):

@@ -16,7 +16,7 @@ from hmac import compare_digest
 from typing import Final
 
 from lakewarden.authn.header import Credentials, Nothing, Session, Unreadable
-from lakewarden.authn.origin import is_own
+from lakewarden.authn.origin import is_same_origin
 from lakewarden.service.session import COOKIE, PAGES_COOKIE, SECURE_PAGES_COOKIE, csrf_of
 
 CSRF: Final = "lakewarden-csrf"
@@ -54,7 +54,7 @@ def _read(headers: Mapping[str, str], public_url: str, names: tuple[str, ...]) -
         return Nothing()
     if len(values) > 1:
         return Unreadable("more than one session cookie", doubled=True)
-    if not is_own(headers, public_url):
+    if not is_same_origin(headers, public_url):
         return Unreadable("a session is accepted only from pages of this server")
     text = values[0]
     if not text or len(text) > MAX_CHARACTERS or not _TEXT.issuperset(text):

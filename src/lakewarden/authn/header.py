@@ -54,7 +54,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
+class ProxyUser:
     """A user whom a trusted proxy names and has authenticated."""
 
     user: str
@@ -84,7 +84,7 @@ class Unreadable:
 
 
 Credentials = (
-    Nothing | Basic | Bearer | EngineToken | Session | Vouched | Certified | Local | Unreadable
+    Nothing | Basic | Bearer | EngineToken | Session | ProxyUser | Certified | Local | Unreadable
 )
 
 _NOTHING = Nothing()

@@ -60,7 +60,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Forged:
+class InvalidToken:
     """Why a token is rejected, for the log; the caller gets less detail."""
 
     why: str
@@ -88,7 +88,9 @@ class KeySet:
         """Reads the keys; on failure the old ones stay. Raises `BadInput` and `Unavailable`."""
         self._keys = _keys(self._fetch())
 
-    def keep_fresh(self, seconds: float, failed: Callable[[Exception], None]) -> threading.Event:
+    def refresh_periodically(
+        self, seconds: float, failed: Callable[[Exception], None]
+    ) -> threading.Event:
         """Reads the keys periodically, until the event is set."""
         stop = threading.Event()
 
@@ -203,38 +205,40 @@ class Verifier:
         self._expected = expected
         self._clock = clock
 
-    def verify(self, token: str, nonce: str | None = None) -> Identity | Forged:
+    def verify(self, token: str, nonce: str | None = None) -> Identity | InvalidToken:
         """The identity of the token; with `nonce` it must be the ID token of that login."""
         try:
             claims = self._claims(token)
-            if isinstance(claims, Forged):
+            if isinstance(claims, InvalidToken):
                 return claims
-            wrong = self._wrong(claims) or ("" if nonce is None else self._misused(claims, nonce))
+            wrong = self._invalid_claim(claims) or (
+                "" if nonce is None else self._misused(claims, nonce)
+            )
         except _MALFORMED as error:
-            return Forged(f"the token cannot be verified ({type(error).__name__})")
-        return Forged(wrong) if wrong else self._identity(claims)
+            return InvalidToken(f"the token cannot be verified ({type(error).__name__})")
+        return InvalidToken(wrong) if wrong else self._identity(claims)
 
-    def _claims(self, token: str) -> dict[str, Any] | Forged:
+    def _claims(self, token: str) -> dict[str, Any] | InvalidToken:
         if token.count(".") != 2:
-            return Forged("not a signed token in three parts")
+            return InvalidToken("not a signed token in three parts")
         header = jws.extract_compact(token.encode("ascii")).protected
         for name in _FORBIDDEN:
             if name in header:
-                return Forged(f"the header member `{name}` is not accepted")
+                return InvalidToken(f"the header member `{name}` is not accepted")
         kid = header.get("kid")
         if kid is not None and not isinstance(kid, str):
-            return Forged("`kid` is not a string")
+            return InvalidToken("`kid` is not a string")
         entry = self._keys.find(kid)
         if entry is None:
-            return Forged("signed by an unknown key")
+            return InvalidToken("signed by an unknown key")
         key, algorithms = entry
         if header.get("alg") not in algorithms:
-            return Forged("the algorithm does not match the key")
+            return InvalidToken("the algorithm does not match the key")
         payload = jws.deserialize_compact(token, key, algorithms=list(algorithms)).payload
         claims = json.loads(payload)
-        return claims if isinstance(claims, dict) else Forged("the claims are not an object")
+        return claims if isinstance(claims, dict) else InvalidToken("the claims are not an object")
 
-    def _wrong(self, claims: Mapping[str, Any]) -> str:
+    def _invalid_claim(self, claims: Mapping[str, Any]) -> str:
         """The first missing or wrong claim; empty if all are right."""
         expected, now = self._expected, self._clock()
         audience = claims.get("aud")
@@ -264,13 +268,13 @@ class Verifier:
             client = audience[0]
         return "" if client == self._expected.audience else "issued to another client"
 
-    def _identity(self, claims: Mapping[str, Any]) -> Identity | Forged:
+    def _identity(self, claims: Mapping[str, Any]) -> Identity | InvalidToken:
         user = claims.get(self._expected.user_claim)
         if not isinstance(user, str) or not user:
-            return Forged(f"the claim `{self._expected.user_claim}` does not name a user")
+            return InvalidToken(f"the claim `{self._expected.user_claim}` does not name a user")
         groups = claims.get(self._expected.group_claim, [])
         if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
-            return Forged(f"the claim `{self._expected.group_claim}` is not a list of names")
+            return InvalidToken(f"the claim `{self._expected.group_claim}` is not a list of names")
         return Identity(user, tuple(dict.fromkeys(groups)), self._account(claims))
 
     def _account(self, claims: Mapping[str, Any]) -> str:

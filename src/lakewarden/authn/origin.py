@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 _OWN_SITES: Final = ("same-origin", "none")
 
 
-def is_own(headers: Mapping[str, str], public_url: str) -> bool:
+def is_same_origin(headers: Mapping[str, str], public_url: str) -> bool:
     """Whether the headers name no foreign origin: only the requested host, or that of `public_url`.
 
-    >>> is_own({"host": "h:1", "origin": "http://h:1"}, ""), is_own({"origin": "null"}, "")
-    (True, False)
+    >>> is_same_origin({"host": "h:1", "origin": "http://h:1"}, "")
+    True
+    >>> is_same_origin({"origin": "null"}, "")
+    False
     """
     if headers.get("sec-fetch-site", "none") not in _OWN_SITES:
         return False

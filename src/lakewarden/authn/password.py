@@ -34,13 +34,13 @@ class Passwords:
 
     def hash(self, password: str) -> str:
         """See `Hashing.hash`."""
-        with self._turn():
+        with self._slot():
             return self._argon2.hash(prepared(password))
 
     def verify(self, hashed: str | None, password: str) -> bool:
         """See `Hashing.verify`."""
-        against = self._nobodys if hashed is None else hashed
-        with self._turn():
+        against = self._decoy_hash if hashed is None else hashed
+        with self._slot():
             is_same = self._is_same(against, password)
         return is_same and hashed is not None
 
@@ -51,12 +51,12 @@ class Passwords:
             return False
 
     @cached_property
-    def _nobodys(self) -> str:
+    def _decoy_hash(self) -> str:
         """The hash of an unknown password, against which users without a password are verified."""
         return self._argon2.hash(token_urlsafe(32))
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _slot(self) -> Iterator[None]:
         if not self._free.acquire(timeout=PATIENCE_SECONDS):
             raise Unavailable("too many passwords are being verified; try again later")
         try:

@@ -159,7 +159,7 @@ def _extractor(system: str) -> Extractor:
 
 def _asking_systems() -> str:
     """The titles of the systems that are queried principal by principal."""
-    having = registry().having("extractor")
+    having = registry().with_part("extractor")
     return " or ".join(system.title for system, extractor in having if extractor.read_principals)
 
 

@@ -22,7 +22,7 @@ from lakewarden.cli.question_target import Url
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.service.push_watch import Look
+    from lakewarden.service.push_watch import DriftCheck
 
 _SHORTEST_SECONDS = 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -52,8 +52,8 @@ def watch(
 
         lakewarden push watch pg --once --database sqlite:///estate.db
     """
+    from lakewarden.app.drift_checks import DriftChecks
     from lakewarden.app.push_watcher import drift_events
-    from lakewarden.app.target_looks import TargetLooks
     from lakewarden.config.settings import load
     from lakewarden.service.push_watch import PushWatch
 
@@ -64,17 +64,17 @@ def watch(
     show_figures(metrics)
     with opened_pushing(database) as pushing, _stopped() as stop:
         watching, clock = PushWatch(pushing, interval, names), pushing.service.clock
-        seen = TargetLooks(watching)
+        seen = DriftChecks(watching)
         events = drift_events(push, pushing, interval, stop)
         while not stop.is_set():
-            looks: list[Look] = []
+            checks: list[DriftCheck] = []
             unsent: set[str] = set()
             try:
-                for look in seen.all_due(stop) if once else seen.some():
-                    looks.append(look)
-                    if once or look.is_new:
-                        _show_look(look, format)
-                    unsent.add(events.announce(look, clock()) if events else "")
+                for check in seen.all_due(stop) if once else seen.some():
+                    checks.append(check)
+                    if once or check.is_new:
+                        _show_check(check, format)
+                    unsent.add(events.announce(check, clock()) if events else "")
             except Unavailable as error:  # our own store is unavailable
                 if once:
                     raise
@@ -82,7 +82,7 @@ def watch(
             for problem in sorted(filter(None, unsent)):
                 note(problem)
             if once:
-                return COULD_NOT_TELL if any(unsent) else _outcome(looks)
+                return COULD_NOT_TELL if any(unsent) else _outcome(checks)
             stop.wait(max(watching.seconds_until_due(clock()), _SHORTEST_SECONDS))
     return YES
 
@@ -99,25 +99,25 @@ def _stopped() -> Iterator[threading.Event]:
             signal.signal(one, handler)
 
 
-def _show_look(look: Look, format: str) -> None:
+def _show_check(check: DriftCheck, format: str) -> None:
     """One line about a look."""
     if format == "json":
-        found = dict(look.counts)
-        pending = dict(look.drift.pending) if look.drift else {}
-        why = look.error or look.busy
-        about = {"realm": look.target.realm, "target": look.target.name, "error": why}
+        found = dict(check.counts)
+        pending = dict(check.drift.pending) if check.drift else {}
+        why = check.error or check.busy
+        about = {"realm": check.target.realm, "target": check.target.name, "error": why}
         print(json.dumps({**about, "drift": found, "pending": pending}))
-    elif look.error or look.busy:
-        note(f"{look.target.name}: {look.error or look.busy}")
-    elif any(look.counts.values()):
-        parts = ", ".join(f"{count} {kind}" for kind, count in look.counts.items() if count)
-        show(f"{look.target.name}: {parts}; see `lakewarden push drift {look.target.name}`")
+    elif check.error or check.busy:
+        note(f"{check.target.name}: {check.error or check.busy}")
+    elif any(check.counts.values()):
+        parts = ", ".join(f"{count} {kind}" for kind, count in check.counts.items() if count)
+        show(f"{check.target.name}: {parts}; see `lakewarden push drift {check.target.name}`")
     else:
-        show(f"{look.target.name}: no drift")
+        show(f"{check.target.name}: no drift")
     sys.stdout.flush()
 
 
-def _outcome(looks: list[Look]) -> int:
-    if any(look.error or look.busy for look in looks):
+def _outcome(checks: list[DriftCheck]) -> int:
+    if any(check.error or check.busy for check in checks):
         return COULD_NOT_TELL
-    return NO if any(any(look.counts.values()) for look in looks) else YES
+    return NO if any(any(check.counts.values()) for check in checks) else YES

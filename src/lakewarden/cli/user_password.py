@@ -112,9 +112,9 @@ def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
     from lakewarden.registry import registry
 
     realm_state = service.state.realm(realm)
-    system = registry().shipping(realm_state.realm.model)
+    system = registry().shipper_of(realm_state.realm.model)
     if system is None or not system.passwords:
-        titles = " or ".join(system.title for system, _ in registry().having("passwords"))
+        titles = " or ".join(system.title for system, _ in registry().with_part("passwords"))
         raise BadInput(f"`{realm}` is not a realm of {titles}")
     return realm_state, system.load(system.passwords)
 

@@ -504,7 +504,7 @@ class ServerSettings(BaseSettings):
 def _with_systems() -> type[ServerSettings]:
     """The settings with a section for each system, and its additions to the server's settings."""
     fields: dict[str, Any] = {}
-    for system, section in registry().having("settings"):
+    for system, section in registry().with_part("settings"):
         fields[system.name] = (section, section())
         fields.update(section.server_fields)
     doc = "Everything that `lakewarden serve` needs to know."
@@ -638,7 +638,7 @@ def _file(file: Path | None) -> dict[str, Any]:
 def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
     source = EnvSettingsSource(Settings)
     source.env_vars = {name.lower(): value for name, value in variables.items()}
-    sections = registry().having("settings")
+    sections = registry().with_part("settings")
     own = {system.name: section.from_environment(variables) for system, section in sections}
     try:
         values = source()

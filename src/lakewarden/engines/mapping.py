@@ -102,7 +102,7 @@ def _placed(
 @cache
 def of_model(model: str) -> Mapping[str, EngineMapping]:
     """The mappings that the model's system ships, by engine; none for a custom model."""
-    system = registry().shipping(model)
+    system = registry().shipper_of(model)
     if system is None:
         return {}
     mappings = [

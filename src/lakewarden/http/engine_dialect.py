@@ -68,7 +68,7 @@ class EngineDialect(ABC):
 def require_enforcement_point(exchange: Exchange, realm: str = "") -> None:
     """Raises `NotPermitted` for a caller who may not ask about others in the realm."""
     scope = control.scoped("decision.ask", realm or exchange.realm)
-    if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
+    if not control.is_allowed(exchange.state, exchange.actor, *scope, exchange.now):
         raise NotPermitted("asking for others takes the role of an enforcement point")
 
 

@@ -81,7 +81,7 @@ class Services:
     `secret_keys` seal secrets, new ones with the first key; `weakened` are sentences about
     protections that are switched off; `systems` are the settings of the systems by name. `live`
     reads the databases of live catalogs; None: there are none.
-    `holder_of` returns the holder of a token, or None; `root_parent` is the parent of sessions
+    `actor_of_token` returns the holder of a token, or None; `root_parent` is the parent of sessions
     that the root token opens: see `service.session`.
     `sealing` seals secrets; None: there is no key, and no secret is stored. `passwords` hashes
     them; None: nobody signs in with a password. `usage` counts what was allowed and done,
@@ -105,7 +105,7 @@ class Services:
     live: Live | None = None
     sealing: Sealing | None = None
     passwords: Hashing | None = None
-    holder_of: Callable[[str, State, float], Actor | None] = lambda *_: None
+    actor_of_token: Callable[[str, State, float], Actor | None] = lambda *_: None
     root_parent: str | None = None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)

@@ -106,7 +106,7 @@ def _authenticated(exchange: Exchange, proof: SignInCredentials) -> Actor:
     if proof.token:
         door = AddressThrottle(exchange.service.store, exchange.address)
         _wait(door.begin(exchange.now))
-        holder = exchange.services.holder_of(proof.token, exchange.state, exchange.now)
+        holder = exchange.services.actor_of_token(proof.token, exchange.state, exchange.now)
         if holder is None:
             raise InvalidCredentials("the token is not valid")
         door.succeed()
@@ -123,7 +123,7 @@ def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     """A session of a user of a realm whose system keeps passwords."""
     hashing = exchange.services.passwords
     realm_state = exchange.state.realms.get(proof.realm)
-    system = None if realm_state is None else registry().shipping(realm_state.realm.model)
+    system = None if realm_state is None else registry().shipper_of(realm_state.realm.model)
     if hashing is None or realm_state is None or system is None or not system.passwords:
         raise BadInput("expected a realm whose users have passwords", where="realm")
     passwords = system.load(system.passwords)
@@ -165,13 +165,15 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
     old, issued = _session_text(exchange), None
     if is_right and hashed is not None:
         issued = exchange.write(
-            lambda transaction: directory_password.enter(
+            lambda transaction: directory_password.start_session(
                 transaction, directory, proof.user, hashed, old
             )
         )
     if issued is None:
         exchange.write(
-            lambda transaction: directory_password.record_wrong(transaction, directory, proof.user)
+            lambda transaction: directory_password.audit_failed_login(
+                transaction, directory, proof.user
+            )
         )
         raise InvalidCredentials("the user name or the password is incorrect")
     throttle.succeed(exchange.now)

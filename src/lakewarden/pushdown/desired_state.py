@@ -34,7 +34,7 @@ from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.equivalent_entities import equivalent_entities
 from lakewarden.service.equivalent_users import Readers, equivalent_users
 from lakewarden.service.limited_read import LimitedRead, limited_read
-from lakewarden.service.limited_tables import touched
+from lakewarden.service.limited_tables import newly_limited_tables
 from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
@@ -185,8 +185,8 @@ class _Builder:
         self._paths = self._placed()
         self._ids = {path: id for id, path in self._paths.items()}
         self._refused = dict(self._refused_ids())
-        self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
-        self._starting = touched(self._snapshot, snapshot) if ends else BitMap()
+        self._limited = newly_limited_tables(self._snapshot, self._snapshot) & BitMap(self._paths)
+        self._starting = newly_limited_tables(self._snapshot, snapshot) if ends else BitMap()
         self._columns = self._columns_of()
         self._tables = BitMap(self._columns)
         self._column_types = frozenset(

@@ -21,7 +21,7 @@ LINKS: Final = DATA.with_name("linked.toml")
 
 def parts() -> dict[str, SamplePart]:
     """The part of each system, by the systems' names."""
-    return {system.name: part for system, part in registry().having("sample")}
+    return {system.name: part for system, part in registry().with_part("sample")}
 
 
 def path(system: str) -> Path:

@@ -164,7 +164,7 @@ def access_matrix(  # noqa: PLR0913 — the question, and the limits of the answ
         for side, (matrix, plan) in enumerate(zip(both, plans, strict=True))
     )
     members = [entities for _, entities in classes]
-    uncut = _Whole(matrix, operation, entity_type, sets, members, grids)
+    uncut = _FullMatrix(matrix, operation, entity_type, sets, members, grids)
     cells = _within_limits(uncut, rows, columns)
     explainer = _CellExplainer(state, actor, cells, realm_state, other, now)
     return replace(
@@ -175,7 +175,7 @@ def access_matrix(  # noqa: PLR0913 — the question, and the limits of the answ
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _FullMatrix:
     matrix: Matrix
     operation: str
     type: str
@@ -244,7 +244,7 @@ def _grid(
     return grid
 
 
-def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
+def _within_limits(uncut: _FullMatrix, rows: int, columns: int) -> AccessMatrix:
     """The largest rows and columns, with similar ones next to each other."""
     grid = uncut.grids[0]
     sizes = np.array([len(ids) for ids in uncut.classes], dtype=np.int64)
@@ -260,7 +260,7 @@ def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
     )
     tree = uncut.matrix.snapshot.coded.tree
     lost = uncut.sets[len(kept_rows) :]
-    cells = [_letters(grid, kept_rows, kept_columns) for grid in uncut.grids]
+    cells = [_encoded_rows(grid, kept_rows, kept_columns) for grid in uncut.grids]
     kept_set = set(kept_columns)
     return AccessMatrix(
         operation=uncut.operation,
@@ -279,7 +279,7 @@ def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
     )
 
 
-def _letters(grid: Codes, rows: list[int], columns: list[int]) -> tuple[str, ...]:
+def _encoded_rows(grid: Codes, rows: list[int], columns: list[int]) -> tuple[str, ...]:
     letters = _ALPHABET[grid[np.ix_(rows, columns)]]
     return tuple(row.tobytes().decode() for row in letters)
 
@@ -315,5 +315,5 @@ class _CellExplainer:
     def _reasons(self, realm: RealmState, request: Request) -> Reasons:
         rights = Rights(self.state, self.actor, realm.realm.name, self.now)
         text = QuestionText(operation=request.operation)
-        question = AuthorizedQuestion(realm, text, request, rights.sees)
+        question = AuthorizedQuestion(realm, text, request, rights.sees_all)
         return questions.reasons(self.state, self.actor, question)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.service.past_realm import PastRealm
 from lakewarden.service.ports import Reading
-from lakewarden.service.state import RealmState, moved
+from lakewarden.service.state import RealmState, at_time
 
 MAX_STATES: Final = 1_000
 """The most states of a realm that one question evaluates."""
@@ -83,6 +83,6 @@ def _until(state: RealmState, end: float) -> Iterator[tuple[float, RealmState]]:
     """The same revision at each time before `end` at which a statement begins or ends."""
     turn = state.matrix.snapshot.table.end
     while turn < end:
-        later = moved(state, turn)
+        later = at_time(state, turn)
         yield turn, later
         turn = later.matrix.snapshot.table.end

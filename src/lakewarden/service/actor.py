@@ -81,7 +81,7 @@ class Actor(msgspec.Struct, frozen=True):
             details={**self.proof, **(details or {})},
         )
 
-    def is_good_in(self, realm: Realm) -> bool:
+    def is_valid_in(self, realm: Realm) -> bool:
         """Whether the credential is valid in the realm."""
         return self.directory == realm.directory and self.realm in (None, realm.name)
 

@@ -139,14 +139,14 @@ class _PathExplainer:
         if rights is None:
             rights = self._rights[realm] = Rights(self._state, self._actor, realm, self._now)
         realm_state = self._state.realm(realm)
-        if rights.refused("explain.ask") is not None:
+        if rights.denial("explain.ask") is not None:
             own = self._actor.principal(realm_state.realm, realm_state.system)
-            is_own = principal == own and self._actor.is_good_in(realm_state.realm)
-            if not is_own or rights.refused("explain.ask_own") is not None:
+            is_own = principal == own and self._actor.is_valid_in(realm_state.realm)
+            if not is_own or rights.denial("explain.ask_own") is not None:
                 return PathGrants(is_visible=False)
         request = Request(principal, path.operation, path.asset.entity, self._now)
         text = QuestionText(operation=path.operation)
-        question = AuthorizedQuestion(realm_state, text, request, rights.sees)
+        question = AuthorizedQuestion(realm_state, text, request, rights.sees_all)
         return _by(question, questions.reasons(self._state, self._actor, question))
 
 

@@ -37,7 +37,7 @@ class AssetRow:
 
 def people(realms: Iterable[RealmState]) -> list[AssetRow]:
     """All people, one per row."""
-    return [AssetRow(f"user:{name}", (name,)) for name in sorted(_everybody(realms))]
+    return [AssetRow(f"user:{name}", (name,)) for name in sorted(_all_people(realms))]
 
 
 def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
@@ -54,7 +54,7 @@ def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
                 of = members.setdefault(identities.group(group), set())
                 of.update(person(realm.system, user) for user in users)
     rows = {f"group:{name}": of for name, of in members.items()}
-    rows[OTHERS] = _everybody(realms).difference(*members.values())
+    rows[OTHERS] = _all_people(realms).difference(*members.values())
     return [AssetRow(key, tuple(sorted(rows[key]))) for key in sorted(rows) if rows[key]]
 
 
@@ -108,7 +108,7 @@ def _memberships(realm: RealmState) -> Memberships:
     return realm.matrix.snapshot.coded.memberships
 
 
-def _everybody(realms: Iterable[RealmState]) -> set[str]:
+def _all_people(realms: Iterable[RealmState]) -> set[str]:
     return {person(realm.system, user) for realm in realms for user in _users(realm)}
 
 

@@ -99,7 +99,7 @@ def examine(
 ) -> Report:
     """Checks every row once; the rows are ordered by number, from the first one."""
     watch = _SealCheck(seals, anchors or ())
-    chain = first_fault(watch.passing(rows), head)
+    chain = first_fault(watch.checked_rows(rows), head)
     faults = [*watch.faults(), *([] if chain is None else [chain])]
     fault = min(faults, default=None)
     doubts = () if fault else tuple(watch.doubts(head, has_anchors=anchors is not None))
@@ -114,7 +114,7 @@ def compare(
     `doubts` are those of that verification; doubts about cut rows come from the anchors instead.
     """
     watch = _SealCheck(UNSEALED, anchors)
-    for _ in watch.passing(rows):
+    for _ in watch.checked_rows(rows):
         pass
     fault = min(watch.faults(), default=None)
     remaining = (doubt for doubt in doubts if doubt != _NO_ANCHORS)
@@ -136,14 +136,14 @@ class _SealCheck:
         self._loose: tuple[int, str] | None = None
         self._gaps: list[tuple[int, int]] = []
 
-    def passing(self, rows: Iterable[AuditRow]) -> Iterator[AuditRow]:
+    def checked_rows(self, rows: Iterable[AuditRow]) -> Iterator[AuditRow]:
         """The same rows, each checked."""
         for row in rows:
             self._last = row.seq
-            self._take(row)
+            self._check_row(row)
             yield row
 
-    def _take(self, row: AuditRow) -> None:
+    def _check_row(self, row: AuditRow) -> None:
         for anchor in self._anchors.pop(row.seq, ()):
             if anchor.digest != row.digest:
                 self._found.append(

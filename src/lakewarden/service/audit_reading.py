@@ -64,7 +64,7 @@ class Filter:
     until: float = math.inf
     text: str = ""
 
-    def keeps(self, event: Mapping[str, Any]) -> bool:
+    def matches(self, event: Mapping[str, Any]) -> bool:
         """Whether an event matches."""
         return (
             (self.realm is None or _concerns(event, self.realm))
@@ -116,7 +116,7 @@ def read(  # noqa: PLR0913 — filter, position and caller
     for row in reading.audit(start, _MOST_LOOKED_AT):
         at = row.seq
         entry = _entry(row)
-        if filter.keeps(entry.event):
+        if filter.matches(entry.event):
             entries.append(entry)
             if len(entries) == size:
                 break
@@ -133,7 +133,7 @@ def _backwards(reading: Reading, row_filter: Filter, size: int, before: int) -> 
         for row in reversed(list(reading.audit(start, at - 1 - start))):
             at = row.seq
             entry = _entry(row)
-            if row_filter.keeps(entry.event):
+            if row_filter.matches(entry.event):
                 entries.append(entry)
                 if len(entries) == size:
                     return Part(tuple(entries), at if at > 1 else None)

@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 """A column's name as steps without case: its outer structures from the outermost, then itself."""
 
 
-class _Stated(NamedTuple):
+class _NamedColumns(NamedTuple):
     """The columns that masks and DENYs in force name.
 
     Full names by table, and the last parts of names with wildcards.
@@ -43,7 +43,7 @@ class _Stated(NamedTuple):
 
 def column_namer(realm: RealmState) -> Callable[[Entity], str]:
     """Names columns as in expressions: by the last part, unless the system defines the name."""
-    system = registry().shipping(realm.realm.model)
+    system = registry().shipper_of(realm.realm.model)
     if system is not None and system.column_name:
         called: Callable[[Entity], str] = system.load(system.column_name)
         return called
@@ -53,7 +53,7 @@ def column_namer(realm: RealmState) -> Callable[[Entity], str]:
 
 def column_of(realm: RealmState, table: Entity) -> Callable[[str], Entity | None]:
     """The column of a table by its name, stored or not; None if no entity can have that name."""
-    system = registry().shipping(realm.realm.model)
+    system = registry().shipper_of(realm.realm.model)
     spelt: Callable[[Entity, str], str] = (
         system.load(system.column_spelling)
         if system is not None and system.column_spelling
@@ -85,7 +85,7 @@ class ColumnNames:
     ) -> None:
         snapshot, called = realm.matrix.snapshot, column_namer(realm)
         self._table, self._named, self._called = table, named, called
-        stated = _stated(snapshot)
+        stated = _named_columns(snapshot)
         self._wildcards = stated.wildcards
         known = (stated.whole.get(name, ()) for name in (table.name, _ANYWHERE))
         self._by_first: dict[str, list[tuple[Path, Entity]]] = {}
@@ -106,7 +106,7 @@ class ColumnNames:
         spelt = dict.fromkeys((name.lower(), ".".join(asked), asked[0])).keys() - {name}
         folded = filter(None, map(self._named, sorted(spelt)))
         paths = {asked} if own is None else {asked, *self._paths(own, self._called(own))}
-        others = chain.from_iterable(map(self._alike, sorted(paths)))
+        others = chain.from_iterable(map(self._matching_columns, sorted(paths)))
         matched = self._matched(same_but_for_case(name)) if self._wildcards else ()
         return [*dict.fromkeys((own or self._table, *folded, *others, *matched))]
 
@@ -117,7 +117,7 @@ class ColumnNames:
         if called == column.name and called.startswith(table):
             yield _path(called[len(table) + 1 :])
 
-    def _alike(self, asked: Path) -> Iterator[Entity]:
+    def _matching_columns(self, asked: Path) -> Iterator[Entity]:
         for path, column in self._by_first.get(asked[0], ()):
             if all(own == other for own, other in zip(path, asked, strict=False)):
                 yield column
@@ -158,15 +158,15 @@ def _stored(snapshot: Snapshot, table: Entity) -> Iterator[Entity]:
                 yield column
 
 
-def _stated(snapshot: Snapshot) -> _Stated:
+def _named_columns(snapshot: Snapshot) -> _NamedColumns:
     """The columns that masks and DENYs in force name; cached."""
     found = snapshot.memos.derived.get(_STATED)
     if found is None:
-        found = snapshot.memos.derived[_STATED] = _fresh_stated(snapshot)
-    return cast("_Stated", found)
+        found = snapshot.memos.derived[_STATED] = _compute_named_columns(snapshot)
+    return cast("_NamedColumns", found)
 
 
-def _fresh_stated(snapshot: Snapshot) -> _Stated:
+def _compute_named_columns(snapshot: Snapshot) -> _NamedColumns:
     whole, wildcards = dict[str, dict[Entity, None]](), dict[str, None]()
     grants = chain(
         snapshot.table.obligations(Effect.MASK),
@@ -180,7 +180,7 @@ def _fresh_stated(snapshot: Snapshot) -> _Stated:
         for column in _columns_of(snapshot, scope):
             above = next(snapshot.coded.ancestors(column), None)
             whole.setdefault(above.name if above else _ANYWHERE, {})[column] = None
-    return _Stated({name: [*columns] for name, columns in whole.items()}, [*wildcards])
+    return _NamedColumns({name: [*columns] for name, columns in whole.items()}, [*wildcards])
 
 
 def _columns_of(snapshot: Snapshot, scope: Scope) -> Iterator[Entity]:

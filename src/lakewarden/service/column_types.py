@@ -49,7 +49,7 @@ def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence
     """
     documented = tuple(_documented(reading, realm, table))
     known = {one.name for one in documented}
-    return (*documented, *(one for one in _carried(realm, table) if one.name not in known))
+    return (*documented, *(one for one in _stored_types(realm, table) if one.name not in known))
 
 
 def types_by_table(reading: Reading, realm: RealmState) -> Callable[[Entity], Mapping[str, str]]:
@@ -58,7 +58,7 @@ def types_by_table(reading: Reading, realm: RealmState) -> Callable[[Entity], Ma
 
 
 def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[ColumnType]:
-    system = registry().shipping(realm.realm.model)
+    system = registry().shipper_of(realm.realm.model)
     if system is None or not system.column_types:
         return ()
     document = reading.documents(realm.realm.name, [table]).get(table)
@@ -72,7 +72,7 @@ def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[
         return ()
 
 
-def _carried(realm: RealmState, table: Entity) -> Iterator[ColumnType]:
+def _stored_types(realm: RealmState, table: Entity) -> Iterator[ColumnType]:
     coded, called = realm.matrix.snapshot.coded, column_namer(realm)
     id, types = coded.tree.find(table), coded.model.types
     below = BitMap() if id is None else coded.tree.below(BitMap([id])) & coded.tree.stored

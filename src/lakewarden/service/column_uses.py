@@ -15,7 +15,7 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import OBLIGING, Matching, On, Statement
 
 
-def needing(
+def column_dependents(
     snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
 ) -> list[str]:
     """The ids of the filters and masks in force that need a column of the stored table, sorted.
@@ -24,17 +24,17 @@ def needing(
     a mask selects are dropped too. `names` are names that no column or another column will have: an
     expression that reads one would change or lose its meaning.
     """
-    return sorted(grant.statement.id for grant in _needing(snapshot, table, dropped, names))
+    return sorted(grant.statement.id for grant in _dependents(snapshot, table, dropped, names))
 
 
-def _needing(
+def _dependents(
     snapshot: Snapshot, table: Entity, dropped: Collection[Entity], names: Collection[str]
 ) -> Iterator[Grant]:
     tree = snapshot.coded.tree
     gone = BitMap([found for one in dropped if (found := tree.find(one)) is not None])
     for effect in OBLIGING:
         for grant in snapshot.table.obligations(effect):
-            is_tied = _is_tied(snapshot, grant, dropped, gone)
+            is_tied = _is_column_bound(snapshot, grant, dropped, gone)
             if is_tied or (_reads(grant.statement, names) and _reaches(snapshot, grant, table)):
                 yield grant
 
@@ -44,7 +44,9 @@ def _reaches(snapshot: Snapshot, grant: Grant, table: Entity) -> bool:
     return any(True for _ in reached_inside(snapshot, grant, table))
 
 
-def _is_tied(snapshot: Snapshot, grant: Grant, columns: Collection[Entity], stored: BitMap) -> bool:
+def _is_column_bound(
+    snapshot: Snapshot, grant: Grant, columns: Collection[Entity], stored: BitMap
+) -> bool:
     """Whether the statement is bound to the columns themselves, or to facts about stored ones."""
     scope = grant.statement.scope
     if isinstance(scope, On):

@@ -122,13 +122,15 @@ class _Comparer:
                 within=tree.entity(above) if above >= 0 else None,
                 entities=len(members),
                 sample=tree.entity(members.min()),
-                why=self._why(tree, request, members.min()) if why and place < EXPLAINED else (),
+                why=self._reasons(tree, request, members.min())
+                if why and place < EXPLAINED
+                else (),
             )
             for place, (above, members) in enumerate(checked(groups[:SHOWN]))
         ]
         return ComparedEntities(len(ids), tuple(inside))
 
-    def _why(self, tree: Tree, request: Request, id: int) -> tuple[Phrase, ...]:
+    def _reasons(self, tree: Tree, request: Request, id: int) -> tuple[Phrase, ...]:
         question_request = replace(request, target=tree.entity(id))
         explanation = explain(self.matrix, question_request)
         table = self.matrix.snapshot.table.statements

@@ -131,15 +131,15 @@ def request(state: State, actor: Actor, operation: str, target: Entity, now: flo
         operation,
         target,
         now,
-        attributes={"credential.fits": _fits(state, actor, target)},
+        attributes={"credential.fits": _has_credential_for(state, actor, target)},
         groups=_groups(state, actor),
     )
 
 
-def _fits(state: State, actor: Actor, target: Entity) -> bool:
+def _has_credential_for(state: State, actor: Actor, target: Entity) -> bool:
     if target.type == "realm":
         stored_realm = state.declared(target.name)
-        return stored_realm is not None and actor.is_good_in(stored_realm)
+        return stored_realm is not None and actor.is_valid_in(stored_realm)
     if target.type == "directory":
         at_home = actor.realm is None and actor.directory == target.name
         return at_home and actor.credential != ANONYMOUS
@@ -170,7 +170,7 @@ def _stored_groups(state: State, directory_name: str, start: Principal) -> set[s
     return {principal.name for principal in reached if principal.kind == GROUP}
 
 
-def may(state: State, actor: Actor, operation: str, target: Entity, now: float) -> bool:
+def is_allowed(state: State, actor: Actor, operation: str, target: Entity, now: float) -> bool:
     """Whether the caller is allowed; for reads, which leave no trace in the audit trail."""
     question_request = request(state, actor, operation, target, now)
     return state.realm(CONTROL).matrix.decide(question_request).allow
@@ -178,12 +178,12 @@ def may(state: State, actor: Actor, operation: str, target: Entity, now: float) 
 
 def denied(state: State, actor: Actor, operation: str, target: Entity, now: float) -> Denied | None:
     """None if the caller is allowed, else the denial; for reads."""
-    if may(state, actor, operation, target, now):
+    if is_allowed(state, actor, operation, target, now):
         return None
     return _denied(state, request(state, actor, operation, target, now), actor)
 
 
-def refused(
+def authorize(
     transaction: WriteTransaction, operation: str, target: Entity, **details: object
 ) -> Denied | None:
     """None if the writer is allowed, else the denial; the write's audit trail records both."""
@@ -195,12 +195,12 @@ def refused(
     return _denied(transaction.state, question_request, transaction.actor)
 
 
-def refused_in(
+def authorize_in_realm(
     transaction: WriteTransaction, operation: str, realm_name: str, **details: object
 ) -> Denied | None:
-    """Like `refused`, for a realm; writes to the control realm itself count as granting rights."""
+    """Like `authorize`, for a realm; writes to the control realm count as granting rights."""
     scoped_operation, target = scoped(operation, realm_name)
-    return refused(transaction, scoped_operation, target, **details)
+    return authorize(transaction, scoped_operation, target, **details)
 
 
 def denied_in(
@@ -231,7 +231,7 @@ def _denied(state: State, question_request: Request, actor: Actor) -> Denied:
     )
 
 
-def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
+def has_control_rights(state: State, directory_name: str, person: Principal) -> bool:
     """Whether the user or group of a directory has rights over lakewarden, directly or indirectly.
 
     Rights of all users do not count; rights whose validity has not begun do.
@@ -258,7 +258,7 @@ def administrators_of(matrix: Matrix, now: float) -> frozenset[Principal]:
     return who(matrix, Request(Principal(USER, ""), "grant.put", SERVER, now))
 
 
-def keep_an_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:
+def require_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:
     """Raises `Conflict` if there were administrators `before`, and none remains."""
     if before and not administrators(transaction.state, transaction.now):
         raise Conflict("this would leave no user who may grant privileges on lakewarden")

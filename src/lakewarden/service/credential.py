@@ -31,7 +31,7 @@ class Credential(NamedTuple):
     value: str
     expires: float | None = None
 
-    def is_good(self, now: float) -> bool:
+    def is_valid(self, now: float) -> bool:
         """Whether it may still be used."""
         return self.expires is None or now < self.expires
 

@@ -20,7 +20,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
 from lakewarden.service.optimistic_write import NeedsLock, OptimisticWrite
-from lakewarden.service.ports import Clock, FeedGone, Reading, Store
+from lakewarden.service.ports import Clock, FeedTruncated, Reading, Store
 from lakewarden.service.state import NO_STARTS, Scoped, Start, State, after_effects, load
 from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
@@ -119,7 +119,7 @@ class DecisionService:
             with self._advancing, shielded():
                 if newest != self._state.revision:
                     with self.store.reading() as reading:
-                        self._adopt(self._caught_up(reading))
+                        self._adopt(self._with_newer_writes(reading))
                 self._state = self._state.at(self.clock())
                 state = self._state
         if state.revision < at_least:
@@ -128,7 +128,7 @@ class DecisionService:
             )
         return state
 
-    def _caught_up(self, reading: Reading) -> State:
+    def _with_newer_writes(self, reading: Reading) -> State:
         with step("catch up"):
             return self._after(reading)
 
@@ -138,7 +138,7 @@ class DecisionService:
             return load(reading, self.clock())
         try:
             rows = reading.feed(state.revision, MANY + 1)
-        except FeedGone:
+        except FeedTruncated:
             return load(reading, self.clock())
         if len(rows) > MANY:
             return load(reading, self.clock())
@@ -192,10 +192,10 @@ class DecisionService:
             with self.store.reading() as reading:
                 state = self._newest(reading)
                 if state.revision == reading.revision:
-                    return self._done(actor, job, state, reading)
+                    return self._attempt(actor, job, state, reading)
         return None
 
-    def _done(
+    def _attempt(
         self,
         actor: Actor,
         job: Callable[[WriteTransaction], T],
@@ -207,8 +207,8 @@ class DecisionService:
         try:
             followed = push_outbox.followed(store, state)
             result = job(transaction)
-            transaction.check_whole()
-            push_outbox.mark(transaction, followed)
+            transaction.raise_failure()
+            push_outbox.enqueue_changes(transaction, followed)
         except NeedsLock:
             return None
         return None if store.is_bound else _PreparedWrite(transaction, store, result)
@@ -238,8 +238,8 @@ class DecisionService:
             transaction = WriteTransaction(actor, state, writing, self.clock(), late=late)
             followed = push_outbox.followed(writing, state)
             result = job(transaction)
-            transaction.check_whole()
-            push_outbox.mark(transaction, followed)
+            transaction.raise_failure()
+            push_outbox.enqueue_changes(transaction, followed)
             with shielded():
                 revision = writing.commit(transaction.events)
         if late:
@@ -261,7 +261,7 @@ class DecisionService:
         with self._advancing:
             revision = self._state.revision
             if reading.revision > revision or (locked and reading.revision != revision):
-                self._adopt(self._caught_up(reading))
+                self._adopt(self._with_newer_writes(reading))
             self._state = self._state.at(self.clock())
             return self._state
 

@@ -101,7 +101,7 @@ class Denials:
         with self._lock:
             known = self._seen.get(kind)
             is_new = known is None or now - known.written >= EVERY
-            if is_new and not self._has_room(decision.realm, decision.principal, now):
+            if is_new and not self._is_below_limit(decision.realm, decision.principal, now):
                 return None
         return self.count(*kind, now)
 
@@ -111,7 +111,7 @@ class Denials:
             known = self._seen.get((decision.realm, decision.principal, decision.id))
         return known is None or now - known.written >= EVERY
 
-    def _has_room(self, realm: str, principal: str, now: float) -> bool:
+    def _is_below_limit(self, realm: str, principal: str, now: float) -> bool:
         """Whether another decision of the principal may be written now."""
         begun, number = self._decisions.pop((realm, principal), (now, 0))
         if now - begun >= EVERY:

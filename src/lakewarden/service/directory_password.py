@@ -25,22 +25,24 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 def hash_of(reading: Reading, state: State, directory: str, user: str) -> str | None:
     """The hash of a user's password; None without a password, or for an unknown user."""
-    if not _is_there(state, directory, user):
+    if not _user_exists(state, directory, user):
         return None
     credential = reading.credential(people_of(directory), _entity(user), PASSWORD)
     return None if credential is None else credential.value
 
 
-def may_change(state: State, actor: Actor, directory: str, user: str, now: float) -> bool:
+def may_change_password(state: State, actor: Actor, directory: str, user: str, now: float) -> bool:
     """Whether the caller may change the user's password; not audited."""
     operation = _changing(state, directory, user)
-    return control.may(state, actor, operation, control.directory(directory), now)
+    return control.is_allowed(state, actor, operation, control.directory(directory), now)
 
 
-def refused_change(transaction: WriteTransaction, directory: str, user: str) -> Denied | None:
+def authorize_password_change(
+    transaction: WriteTransaction, directory: str, user: str
+) -> Denied | None:
     """None if the writer may change the user's password, else the denial; both are audited."""
     operation = _changing(transaction.state, directory, user)
-    return control.refused(transaction, operation, control.directory(directory), user=user)
+    return control.authorize(transaction, operation, control.directory(directory), user=user)
 
 
 def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -> Denied | None:
@@ -48,10 +50,10 @@ def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -
 
     Raises `Unknown` for a user who is not in the directory.
     """
-    refused = refused_change(transaction, directory, user)
+    refused = authorize_password_change(transaction, directory, user)
     if refused is not None:
         return refused
-    if not _is_there(transaction.state, directory, user):
+    if not _user_exists(transaction.state, directory, user):
         raise Unknown("person", user, f"add the user to directory `{directory}` first")
     transaction.store.put_credential(
         people_of(directory), Credential(_entity(user), PASSWORD, hashed)
@@ -62,22 +64,22 @@ def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -
 
 def remove(transaction: WriteTransaction, directory: str, user: str) -> bool | Denied:
     """Removes a user's password; False: there was none."""
-    refused = refused_change(transaction, directory, user)
+    refused = authorize_password_change(transaction, directory, user)
     if refused is not None:
         return refused
     if hash_of(transaction.store, transaction.state, directory, user) is None:
         return False
-    forget(transaction, directory, user)
+    remove_password(transaction, directory, user)
     session.end_of_user(transaction, directory, user)
     return True
 
 
-def forget(transaction: WriteTransaction, directory: str, user: str) -> None:
+def remove_password(transaction: WriteTransaction, directory: str, user: str) -> None:
     """Removes the password of a removed user. Does not check rights."""
     transaction.store.drop_credentials(people_of(directory), _entity(user))
 
 
-def enter(
+def start_session(
     transaction: WriteTransaction, directory: str, user: str, hashed: str, old: str = ""
 ) -> Issued | None:
     """Starts a session of a user whose password was verified, and ends `old`.
@@ -89,7 +91,7 @@ def enter(
     return session.sign_in(transaction, Actor(user, directory, credential=PASSWORD), old)
 
 
-def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> None:
+def audit_failed_login(transaction: WriteTransaction, directory: str, user: str) -> None:
     """Audits a login with a wrong password."""
     target = f"directory:{directory}"
     transaction.audit("session.create", target, "deny", PASSWORD, CONTROL, {"user": user})
@@ -98,11 +100,11 @@ def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> No
 def _changing(state: State, directory: str, user: str) -> str:
     """The operation of changing the user's password."""
     check_realm_name(directory)
-    powerful = control.is_powerful(state, directory, Principal(USER, user))
+    powerful = control.has_control_rights(state, directory, Principal(USER, user))
     return "password.change_powerful" if powerful else "password.change"
 
 
-def _is_there(state: State, directory: str, user: str) -> bool:
+def _user_exists(state: State, directory: str, user: str) -> bool:
     return Principal(USER, user) in state.people.get(directory, People()).principals
 
 

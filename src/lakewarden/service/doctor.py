@@ -26,7 +26,7 @@ from lakewarden.service import control, replay
 from lakewarden.service.audit_check import examine as examine_trail
 from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import CONTROL
 
 State = Literal["ok", "warning", "bad", "unreachable", "unknown", "absent"]
@@ -148,7 +148,7 @@ def _realms(subject: Subject) -> Iterator[Check]:
 
 def _audit_trail(subject: Subject) -> Iterator[Check]:
     with subject.service.reading() as reading:
-        rows = _within(subject.budget, reading.audit())
+        rows = _limited_rows(subject.budget, reading.audit())
         report = examine_trail(rows, reading.audit_head(), subject.seals)
     if report.fault is None:
         yield Check("audit trail", "ok", f"complete: {report.rows:,} rows")
@@ -175,7 +175,7 @@ def _change_feed(subject: Subject) -> Iterator[Check]:
     try:
         with subject.service.reading() as reading:
             differing, revision = _compared(reading, subject.budget), reading.revision
-    except FeedGone:
+    except FeedTruncated:
         result = "does not reach back to the first revision; not compared"
         yield Check("change feed", "ok", result)
         return
@@ -207,7 +207,7 @@ def _documents(subject: Subject) -> Iterator[Check]:
             yield Check("documents", "ok", f"{name}: {result}")
 
 
-def _within(budget: Budget | None, rows: Iterable[T]) -> Iterator[T]:
+def _limited_rows(budget: Budget | None, rows: Iterable[T]) -> Iterator[T]:
     """Yields the rows; raises `_OverBudget` when reading them takes too long."""
     end = None if budget is None else time.monotonic() + budget.seconds
     for row in rows:

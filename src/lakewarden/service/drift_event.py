@@ -18,7 +18,7 @@ from lakewarden.service import push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.push import Pushing
 from lakewarden.service.push_target import PushTarget, SentEvent
-from lakewarden.service.push_watch import Look
+from lakewarden.service.push_watch import DriftCheck
 
 DRIFT: Final = "push.drift"
 RESOLVED: Final = "push.resolved"
@@ -49,14 +49,14 @@ class DriftEvents:
     pause_seconds: float
     _away_until: float = field(default=float("-inf"))
 
-    def announce(self, look: Look, now: float) -> str:
+    def announce(self, check: DriftCheck, now: float) -> str:
         """Sends the event of a look, if any; returns the reason of a failure, else ""."""
-        if look.drift is None or look.error:
+        if check.drift is None or check.error:
             return ""
-        target = look.target
+        target = check.target
         with self.pushing.service.reading() as reading:
             before = push_target.sent_event(reading, target)
-        if look.digest == before.digest and not before.tried:
+        if check.digest == before.digest and not before.tried:
             return ""
         if now < self._away_until:
             return "the webhook is away"
@@ -66,13 +66,13 @@ class DriftEvents:
         except Unavailable as error:
             return str(error)
         try:
-            self.send(event_of(look, number, now), secret)
+            self.send(event_of(check, number, now), secret)
         except Unavailable as error:
             self._away_until = now + self.pause_seconds
             if not before.tried:
-                self._note(target, replace(before, tried=look.digest or _NOTHING))
+                self._note(target, replace(before, tried=check.digest or _NOTHING))
             return str(error)
-        return self._note(target, SentEvent(look.digest, number))
+        return self._note(target, SentEvent(check.digest, number))
 
     def _secret(self, target: PushTarget) -> str:
         with self.pushing.service.reading() as reading:
@@ -83,20 +83,20 @@ class DriftEvents:
         return "denied" if isinstance(denied, Denied) else ""
 
 
-def event_of(look: Look, number: int, now: float) -> dict[str, Any]:
+def event_of(check: DriftCheck, number: int, now: float) -> dict[str, Any]:
     """The event of a look, with its number for the target, as JSON values."""
-    target = look.target
-    table = look.drift.table() if look.drift is not None else {}
+    target = check.target
+    table = check.drift.table() if check.drift is not None else {}
     found = {key: list(table.get(key, ())) for key in ("differences", "foreign")}
     return {
-        "event": DRIFT if look.digest else RESOLVED,
-        "id": f"{target.realm}/{target.name}/{number}/{look.digest or _NOTHING}",
+        "event": DRIFT if check.digest else RESOLVED,
+        "id": f"{target.realm}/{target.name}/{number}/{check.digest or _NOTHING}",
         "time": now,
         "realm": target.realm,
         "target": target.name,
         "kind": target.kind,
         "catalog": target.place,
-        "counts": dict(look.counts),
+        "counts": dict(check.counts),
         **{key: rows[:MOST] for key, rows in found.items()},
         "truncated": any(len(rows) > MOST for rows in found.values()),
     }

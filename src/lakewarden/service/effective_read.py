@@ -33,7 +33,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSight:
+class MaskedColumn:
     """A masked column: the masks that apply, by id, and which of them is effective."""
 
     column: Entity
@@ -54,7 +54,7 @@ class EffectiveRead:
     may_read: bool
     operation: str
     filters: tuple[Statement, ...]
-    columns: tuple[ColumnSight, ...]
+    columns: tuple[MaskedColumn, ...]
     stored: int
     denied: tuple[Entity, ...] = ()
 
@@ -210,13 +210,13 @@ def _columns(matrix: Matrix, table: Entity) -> list[Entity]:
     return sorted(entity for entity in below if types[entity.type].masked)
 
 
-def _masked(matrix: Matrix, request: Request, columns: list[Entity]) -> list[ColumnSight]:
+def _masked(matrix: Matrix, request: Request, columns: list[Entity]) -> list[MaskedColumn]:
     # Imported here: the library that parses SQL loads slowly, and few questions need it.
     from lakewarden.service.read_limits import counting_mask
 
-    masked: list[ColumnSight] = []
+    masked: list[MaskedColumn] = []
     for column in columns:
         masks = obligations(matrix, replace(request, target=column), Effect.MASK)
         if masks:
-            masked.append(ColumnSight(column, masks, counting_mask(masks)))
+            masked.append(MaskedColumn(column, masks, counting_mask(masks)))
     return masked

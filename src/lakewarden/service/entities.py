@@ -147,7 +147,7 @@ def put(
     one is accepted. Owners are pairs of a principal and an ownership type, empty for none. Raises
     `BadInput`, `Unknown`, `Conflict` like the kernel's changes.
     """
-    refused = control.refused_in(transaction, "entity.put", realm, entity=text)
+    refused = control.authorize_in_realm(transaction, "entity.put", realm, entity=text)
     if refused is not None:
         return refused
     _refuse_control(realm)
@@ -188,7 +188,7 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     If entities have members, the removed users, groups and roles lose their grants: a new one with
     the same name starts without any. Does nothing if the entity is not stored.
     """
-    refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
+    refused = control.authorize_in_realm(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
         return refused
     _refuse_control(realm)
@@ -202,11 +202,11 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
                 container_removal.drop(transaction, realm, one)
         stored = transaction.realm(realm).matrix.snapshot.coded.is_known
         transaction.change(realm, *map(EntityDropped, filter(stored, removed)))
-        transaction.change(realm, *map(StatementRemoved, _falling(realm_state, entity)))
+        transaction.change(realm, *map(StatementRemoved, _dropped_grants(realm_state, entity)))
     return None
 
 
-def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
+def _dropped_grants(realm_state: RealmState, entity: Entity) -> list[str]:
     """The grants on an entity and on the names in it, if the model's deletions remove grants.
 
     If statements bind to identity, the drop has already removed them. Shipped statements stay.
@@ -220,7 +220,7 @@ def _falling(realm_state: RealmState, entity: Entity) -> list[str]:
         id
         for id, statement in realm_state.matrix.snapshot.table.statements.items()
         if isinstance(statement.scope, On) and not statement.obliges and id not in shipped
-        if entity in (statement.scope.entity, *_spelled_above(system, statement.scope.entity))
+        if entity in (statement.scope.entity, *_ancestors_by_name(system, statement.scope.entity))
     )
 
 
@@ -231,12 +231,12 @@ def _inside(realm_state: RealmState, entity: Entity) -> list[Entity]:
     if id is None or not system.model.judged(entity.type):
         return []
     below = [tree.entity(other) for other in (tree.subtree(id) & tree.stored) - BitMap([id])]
-    above = {other: list(_spelled_above(system, other)) for other in below}
+    above = {other: list(_ancestors_by_name(system, other)) for other in below}
     inside = [other for other in below if entity in above[other]]
     return sorted(inside, key=lambda other: (-len(above[other]), other))
 
 
-def _spelled_above(system: System, entity: Entity) -> Iterator[Entity]:
+def _ancestors_by_name(system: System, entity: Entity) -> Iterator[Entity]:
     """The ancestors of the entity by its name, nearest first."""
     at = system.spelling.parent(entity)
     while at is not None:

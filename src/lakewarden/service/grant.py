@@ -80,10 +80,10 @@ def grant_changes(state: RealmState, to: Principal, grants: Grants) -> Iterator[
     for on, granted in grants.items():
         for effect in GRANTING:
             privileges = frozenset(one.privilege for one in granted if one.effect is effect)
-            own = _own(state, to, on, effect)
+            own = _exact_statement(state, to, on, effect)
             if own is None and privileges:
                 id = _free_id(state, to, on, effect, ())
-                yield StatementAdded(_plain(id, to, on, effect, privileges))
+                yield StatementAdded(_is_plain_grant(id, to, on, effect, privileges))
             elif own is not None and not privileges <= own.privileges:
                 yield StatementAdded(replace(own, privileges=own.privileges | privileges))
 
@@ -211,16 +211,18 @@ def _naming(state: RealmState, to: Principal) -> list[Statement]:
     return sorted(naming, key=lambda statement: statement.id)
 
 
-def _own(state: RealmState, to: Principal, on: Entity, effect: Effect) -> Statement | None:
+def _exact_statement(
+    state: RealmState, to: Principal, on: Entity, effect: Effect
+) -> Statement | None:
     """The statement that contains exactly the grants of the principal here."""
     for statement in _in_force(state, to):
-        plain = _plain(statement.id, to, on, effect, statement.privileges)
+        plain = _is_plain_grant(statement.id, to, on, effect, statement.privileges)
         if statement == replace(plain, title=statement.title):
             return statement
     return None
 
 
-def _plain(
+def _is_plain_grant(
     id: str, to: Principal, on: Entity, effect: Effect, privileges: frozenset[str]
 ) -> Statement:
     """A statement that only grants one principal privileges on one entity."""

@@ -29,7 +29,7 @@ from lakewarden.service.state import RealmState, State
 
 _NEWEST: Final = (1 << 62, 0)
 
-_LOOKED_AT: Final = 20_000
+_MAX_ROWS_SEARCHED: Final = 20_000
 """The most rows behind a page that are searched for the state before its changes."""
 
 _OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
@@ -135,29 +135,29 @@ def history(  # noqa: PLR0913 — object, position and caller
     def older(count: int, place: tuple[int, int]) -> list[FeedRow]:
         """At most `count` rows before a place, newest first."""
         rows = [row for s in scopes for row in reading.history(s, kinds, about, count, place)]
-        rows = [row for row in rows if row.scope != realm or _place(row) > dropped]
-        return sorted(rows, key=_place, reverse=True)[:count]
+        rows = [row for row in rows if row.scope != realm or _position(row) > dropped]
+        return sorted(rows, key=_position, reverse=True)[:count]
 
     rows = older(size + 1, end)
     on_page = _whole_revisions(rows, size)
     acts = audit_events_of(reading, sorted({row.revision for row in on_page}))
-    last = _place(on_page[-1]) if len(rows) > len(on_page) else None
+    last = _position(on_page[-1]) if len(rows) > len(on_page) else None
     if last is not None:
-        rows = [*on_page, *_decisive(on_page, older, last)]
+        rows = [*on_page, *_previous_states(on_page, older, last)]
     return Page(tuple(_entries(realm_state, on_page, rows, acts)), last)
 
 
 def _dropped(reading: Reading, realm: str) -> tuple[int, int]:
     """The place of the last drop of a realm with this name; earlier rows are another realm's."""
     rows = reading.history(realm, ["realm"], [canonical(realm)], MAX_PAGE, _NEWEST)
-    return next((_place(row) for row in rows if row.op == DROP), (0, 0))
+    return next((_position(row) for row in rows if row.op == DROP), (0, 0))
 
 
-def _place(row: FeedRow) -> tuple[int, int]:
+def _position(row: FeedRow) -> tuple[int, int]:
     return row.revision, row.seq
 
 
-def _decisive(
+def _previous_states(
     on_page: Sequence[FeedRow],
     older: Callable[[int, tuple[int, int]], list[FeedRow]],
     place: tuple[int, int],
@@ -166,19 +166,19 @@ def _decisive(
 
     Only a limited number of rows is searched; beyond them the state before is unknown.
     """
-    wanted = {_about(row) for row in on_page}
-    for _ in range(_LOOKED_AT // MAX_PAGE):
+    wanted = {_subject_key(row) for row in on_page}
+    for _ in range(_MAX_ROWS_SEARCHED // MAX_PAGE):
         rows = older(MAX_PAGE, place)
         for row in rows:
-            if _about(row) in wanted:
-                wanted.discard(_about(row))
+            if _subject_key(row) in wanted:
+                wanted.discard(_subject_key(row))
                 yield row
         if not wanted or len(rows) < MAX_PAGE:
             return
-        place = _place(rows[-1])
+        place = _position(rows[-1])
 
 
-def _about(row: FeedRow) -> tuple[str, str, str]:
+def _subject_key(row: FeedRow) -> tuple[str, str, str]:
     """The subject of the row; the directory's row of a person is not the realm's."""
     return row.scope, row.kind, row.key
 
@@ -207,7 +207,9 @@ def _entries(
 ) -> Iterator[HistoryEntry]:
     sentences = _ChangeReader(realm_state)
     for place, row in enumerate(on_page):
-        earlier = next((older for older in rows[place + 1 :] if _about(older) == _about(row)), None)
+        earlier = next(
+            (older for older in rows[place + 1 :] if _subject_key(older) == _subject_key(row)), None
+        )
         act = acts.get(row.revision, {})
         was, now = _value(earlier), _value(row)
         yield HistoryEntry(

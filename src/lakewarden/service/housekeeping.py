@@ -44,7 +44,7 @@ class Removed(NamedTuple):
     usage_rows: int = 0
 
 
-def keep_house(service: DecisionService, *, token_days: int, usage_days: int) -> Removed:
+def remove_expired(service: DecisionService, *, token_days: int, usage_days: int) -> Removed:
     """Removes what ended, or was counted, more than so many days ago; 0 keeps it forever.
 
     Raises `Unavailable`; earlier removals remain.

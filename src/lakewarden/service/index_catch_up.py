@@ -20,7 +20,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.audit import Head
 from lakewarden.service.effect import FeedRow, RealmChanged, decode
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import (
     BESIDE,
@@ -41,19 +41,20 @@ MANY = 50_000
 class Compiled:
     """The compiled form of a realm, from all rows at a revision.
 
-    `mark` is that of the store at the revision, see `mark`; `where` is its location, for errors.
-    `snapshot` returns the compiled snapshot, with these people in place of those of that time.
+    `history_mark` is that of the store at the revision, see `history_mark`; `where` is its
+    location, for errors. `snapshot` returns the compiled snapshot, with these people in place of
+    those of that time.
     """
 
     realm: str
     revision: int
-    mark: str
+    history_mark: str
     system: System
     snapshot: Callable[[People], Snapshot]
     where: str
 
 
-def mark(reading: Reading, revision: int | None = None) -> str:
+def history_mark(reading: Reading, revision: int | None = None) -> str:
     """A mark that identifies the history of the store up to a revision."""
     head = reading.audit_head()
     if revision is not None and revision < reading.revision:
@@ -87,14 +88,14 @@ def rows_since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None
             f"has revision {compiled.revision}, but the newest of the store is"
             f" {reading.revision}; if the store was restored from a backup, rebuild the index",
         )
-    if not _is_marked(compiled.mark, reading):
+    if not _is_marked(compiled.history_mark, reading):
         raise _refused(
             compiled,
             "was built from another store, or from data that a restored backup does not have",
         )
     try:
         rows = reading.feed(compiled.revision, MANY + 1)
-    except FeedGone:
+    except FeedTruncated:
         message = f"has revision {compiled.revision}, which the change feed no longer contains"
         raise _refused(compiled, f"{message}; rebuild the index") from None
     if any(_drops(row, compiled.realm) for row in rows):

@@ -11,7 +11,7 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Where
 
 
-def touched(later: Snapshot, now: Snapshot) -> BitMap:
+def newly_limited_tables(later: Snapshot, now: Snapshot) -> BitMap:
     """The tables on which filters or masks of `later` may apply; only those not in another `now`.
 
     A mask by wildcards may apply to columns that are not stored, so it touches every table.
@@ -37,11 +37,11 @@ def touched(later: Snapshot, now: Snapshot) -> BitMap:
             found |= reached | BitMap([int(tree.parents[id]) for id in reached - tables
                                        if tree.parents[id] >= 0])  # fmt: skip
             if isinstance(scope, On):
-                found |= BitMap(_holding(later, scope.entity))
+                found |= BitMap(_possible_containers(later, scope.entity))
     return found & tables
 
 
-def _holding(snapshot: Snapshot, anchor: Entity) -> Iterator[int]:
+def _possible_containers(snapshot: Snapshot, anchor: Entity) -> Iterator[int]:
     """The possible containers of an anchor's columns: its ancestors, and entities of the same name.
 
     The columns of a view are named like those of a table.

@@ -54,7 +54,7 @@ class Pattern:
     body: str
     variables: tuple[str, ...]
 
-    def fit(self, name: str) -> dict[str, str] | None:
+    def match(self, name: str) -> dict[str, str] | None:
         """The values of the variables in a name; None if it does not match."""
         match = re.fullmatch(self.body, name)
         return None if match is None else dict(zip(self.variables, match.groups(), strict=True))
@@ -116,7 +116,7 @@ def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
     """
     by_pair: dict[Link, str] = {}
     for rule in rules.rules:
-        for ends in _fitting(rule, assets).values():
+        for ends in _matching_entities(rule, assets).values():
             sole = [assets[0] for assets in ends.values() if len(assets) == 1]
             for place, asset in enumerate(sole):
                 for other in sole[place + 1 :]:
@@ -133,17 +133,19 @@ def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
         and counts[ruled.link.other, ruled.link.one.realm] == 1
     ]
     together = Links.of((ruled.link, "") for ruled in clear)
-    return [ruled for ruled in clear if _is_sound(together.same(ruled.link.one), rules.never)]
+    return [ruled for ruled in clear if _is_valid_class(together.same(ruled.link.one), rules.never)]
 
 
-def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[str, list[Asset]]]:
+def _matching_entities(
+    rule: Rule, assets: Iterable[Asset]
+) -> dict[tuple[str, ...], dict[str, list[Asset]]]:
     """The entities that match the rule, by key and realm."""
     fitting: dict[tuple[str, ...], dict[str, list[Asset]]] = {}
     for asset in assets:
         shape = rule.realms.get(asset.realm)
         if shape is None or shape.type != asset.entity.type:
             continue
-        values = shape.fit(asset.entity.name)
+        values = shape.match(asset.entity.name)
         if values is not None:
             key = tuple(values[variable] for variable in rule.variables)
             key = tuple(map(str.lower, key)) if rule.ignore_case else key
@@ -151,7 +153,7 @@ def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[
     return fitting
 
 
-def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
+def _is_valid_class(same: Sequence[Asset], never: frozenset[Link]) -> bool:
     """Whether a set of linked entities has at most one per realm, and contains no exception."""
     realms = {asset.realm for asset in same}
     if len(realms) != len(same):
@@ -162,7 +164,7 @@ def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
 def pattern(text: str) -> Pattern:
     """Parses a pattern, `type:text with {variables}`; raises `BadInput`.
 
-    >>> pattern("table:lake:hive.{schema}.{table}").fit("lake:hive.shop.orders")
+    >>> pattern("table:lake:hive.{schema}.{table}").match("lake:hive.shop.orders")
     {'schema': 'shop', 'table': 'orders'}
     """
     type, colon, name = text.partition(":")

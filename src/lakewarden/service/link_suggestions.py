@@ -98,7 +98,7 @@ def suggestions(
     if realm == other:
         raise BadInput("expected another realm", where="other")
     common_directory(state, realm, other)
-    ones, others = (_framed(_free(state, name, to)) for name, to in _both(realm, other))
+    ones, others = (_by_frame(_free(state, name, to)) for name, to in _both(realm, other))
     linked: set[Asset] = set()
     links: list[tuple[Link, str]] = []
     rules: list[SuggestedRule] = []
@@ -109,7 +109,7 @@ def suggestions(
         new_links = [
             pair
             for pair in _links_of_rule(name, patterns, assets)
-            if linked.isdisjoint(pair) and _joins_once(state.links, pair)
+            if linked.isdisjoint(pair) and _is_unambiguous(state.links, pair)
         ]
         if len(new_links) < FEWEST:
             continue
@@ -138,7 +138,7 @@ def _free(state: State, realm: str, to: str) -> Iterator[Asset]:
             yield asset
 
 
-def _framed(assets: Iterable[Asset]) -> dict[_Parts, dict[_Frame, list[Asset]]]:
+def _by_frame(assets: Iterable[Asset]) -> dict[_Parts, dict[_Frame, list[Asset]]]:
     framed: dict[_Parts, dict[_Frame, list[Asset]]] = {}
     for asset in assets:
         match = _NAME.fullmatch(asset.entity.name)
@@ -176,7 +176,7 @@ def _links_of_rule(name: str, patterns: Mapping[str, str], assets: list[Asset]) 
     return [ruled.link for ruled in links_of(loose, assets)]
 
 
-def _joins_once(links: Links, new: Link) -> bool:
+def _is_unambiguous(links: Links, new: Link) -> bool:
     """Whether the resulting class would have at most one entity of each realm."""
     realms = [end.realm for side in new for end in links.same(side)]
     return len(realms) == len(set(realms))

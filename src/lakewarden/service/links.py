@@ -74,7 +74,7 @@ def put(
     new = link(asset(transaction.state, first), asset(transaction.state, second))
     directory = _directory(transaction.state, new)
     for end in new:
-        _check_there(transaction.state.realm(end.realm), end)
+        _check_exists(transaction.state.realm(end.realm), end)
     _check_size(transaction.state.links, [new])
     if transaction.state.links.keeper(new) != keeper:
         transaction.change(people_of(directory), LinkChanged(new, keeper))
@@ -97,7 +97,7 @@ def _refused(
 ) -> Denied | None:
     details = {"one": ":".join(first), "other": ":".join(second)}
     for realm in sorted({first[0], second[0]}):
-        refused = control.refused_in(transaction, operation, realm, **details)
+        refused = control.authorize_in_realm(transaction, operation, realm, **details)
         if refused is not None:
             return refused
     return None
@@ -127,7 +127,7 @@ def common_directory(state: State, *realms: str) -> str:
     return first.directory
 
 
-def _check_there(realm_state: RealmState, end: Asset) -> None:
+def _check_exists(realm_state: RealmState, end: Asset) -> None:
     entity = end.entity
     is_known = realm_state.matrix.snapshot.coded.is_known(entity)
     if not is_known and not realm_state.system.model.judged(entity.type):
@@ -170,7 +170,7 @@ def load_links(
     for realm in sorted(realms):
         for operation in ("link.put", "link.remove") if prune else ("link.put",):
             details = {"keeper": keeper, "links": len(rows)}
-            refused = control.refused_in(transaction, operation, realm, **details)
+            refused = control.authorize_in_realm(transaction, operation, realm, **details)
             if refused is not None:
                 return refused
     rows_as_links = {
@@ -183,7 +183,7 @@ def load_links(
     for pair in new:
         _directory(transaction.state, pair)
         for end in pair:
-            _check_there(transaction.state.realm(end.realm), end)
+            _check_exists(transaction.state.realm(end.realm), end)
     _check_size(_without(links, removed) if prune else links, new)
     effects = [LinkChanged(pair, keeper) for pair in new]
     if prune:
@@ -254,5 +254,5 @@ def left_out(
         if name not in selected
         and name != CONTROL
         and realm_state.realm.directory == home
-        and control.may(state, actor, "realm.load", control.realm(name), now)
+        and control.is_allowed(state, actor, "realm.load", control.realm(name), now)
     )

@@ -76,7 +76,7 @@ def dismissals(
     reading: Reading, realm: str, findings: Iterable[Finding], now: float
 ) -> dict[str, Dismissal]:
     """The dismissals that are in force for these findings, by fingerprint."""
-    about = {_about(finding.fingerprint): finding.fingerprint for finding in findings}
+    about = {_dismissal_subject(finding.fingerprint): finding.fingerprint for finding in findings}
     dismissed: dict[str, Dismissal] = {}
     for id, body in reading.documents(realm, list(about)).items():
         until = body.get("until")
@@ -92,7 +92,7 @@ def dismiss(
     transaction: WriteTransaction, realm: str, fingerprint: str, reason: str, until: float
 ) -> Denied | None:
     """Dismisses a finding until a time. Raises `BadInput` without a reason or an end."""
-    refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
+    refused = control.authorize_in_realm(transaction, "realm.alter", realm, finding=fingerprint)
     if refused is not None:
         return refused
     transaction.realm(realm)
@@ -103,20 +103,20 @@ def dismiss(
     if not math.isfinite(until) or not transaction.now < until <= latest:
         raise BadInput(f"expected a future time, within {MAX_DAYS} days", where="body.until")
     body = {"reason": reason, "by": transaction.actor.recorded, "until": until}
-    transaction.change(realm, DocumentChanged(_about(fingerprint), body))
+    transaction.change(realm, DocumentChanged(_dismissal_subject(fingerprint), body))
     return None
 
 
 def undismiss(transaction: WriteTransaction, realm: str, fingerprint: str) -> Denied | None:
     """Ends a dismissal, if it exists."""
-    refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
+    refused = control.authorize_in_realm(transaction, "realm.alter", realm, finding=fingerprint)
     if refused is not None:
         return refused
     transaction.realm(realm)
-    transaction.change(realm, DocumentChanged(_about(fingerprint), None))
+    transaction.change(realm, DocumentChanged(_dismissal_subject(fingerprint), None))
     return None
 
 
-def _about(fingerprint: str) -> str:
+def _dismissal_subject(fingerprint: str) -> str:
     """The subject of a dismissal's document. No statement's id begins like this."""
     return f"{IMPLIED_ID}dismissed:{fingerprint}"

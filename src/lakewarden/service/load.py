@@ -105,10 +105,10 @@ class Quarantine:
     def recorded(self) -> dict[str, object]:
         """The form in the audit trail: at most `MAX_QUARANTINED` rows, long cells cut."""
         rows = [
-            dict(zip(row._fields, (_cut(cell) for cell in row), strict=True))
+            dict(zip(row._fields, (_truncated(cell) for cell in row), strict=True))
             for row in self.first[:MAX_QUARANTINED]
         ]
-        return {"total": self.total, "first": rows, "directory": _cut(self.directory)}
+        return {"total": self.total, "first": rows, "directory": _truncated(self.directory)}
 
 
 MAX_QUARANTINED: Final = 20
@@ -117,7 +117,7 @@ MAX_QUARANTINED: Final = 20
 _MAX_CELL: Final = 200
 
 
-def _cut(text: str) -> str:
+def _truncated(text: str) -> str:
     return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
 
 
@@ -147,7 +147,7 @@ def load_rows(
     settings than the realm, or are inconsistent.
     """
     with collection_paused():
-        _check_whole(facts, system)
+        _check_compiles(facts, system)
         details: dict[str, object] = {"prune": prune}
         if quarantine is not None:
             details["quarantine"] = quarantine.recorded()
@@ -201,11 +201,11 @@ def _load_once(
     prune: bool,
     lock_first: bool,
 ) -> LoadDifference | Denied:
-    refused = control.refused_in(transaction, LOADING, realm, **details)
+    refused = control.authorize_in_realm(transaction, LOADING, realm, **details)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
-    _check_alike(realm_state.realm, realm_state.system.model, system.model)
+    _check_same_model(realm_state.realm, realm_state.system.model, system.model)
     if lock_first:
         transaction.store.lock()
     start = transaction.store.revision
@@ -262,7 +262,7 @@ def _check_unchanged(transaction: WriteTransaction, realm: Realm, start: int) ->
             raise _ConcurrentChange
 
 
-def _check_whole(facts: Facts, system: System) -> None:
+def _check_compiles(facts: Facts, system: System) -> None:
     """Refuses rows that cannot be compiled: once stored, they would block every start."""
     check_nesting(None, code(facts, system.model, system.spelling))
 
@@ -286,7 +286,7 @@ def _check_together(
     check_nesting(realm_state.matrix.snapshot.coded, code(together, system.model, system.spelling))
 
 
-def _check_alike(realm: Realm, stored: Model, loaded: Model) -> None:
+def _check_same_model(realm: Realm, stored: Model, loaded: Model) -> None:
     if realm.name == CONTROL:
         raise BadInput(f"the realm `{CONTROL}` cannot be loaded from a directory")
     if stored.name != loaded.name:
@@ -357,13 +357,13 @@ class _DifferenceBuilder:
 
     def build(self) -> LoadDifference:
         places = self._entities()
-        self._plain("principals", self._is_own, PrincipalChanged)
-        self._plain("memberships", self._may_end, MembershipChanged)
-        self._plain("relations", lambda _: True, RelationChanged)
-        self._plain("owners", lambda _: True, OwnerChanged)
+        self._compare_table("principals", self._is_realm_principal, PrincipalChanged)
+        self._compare_table("memberships", self._is_removable_membership, MembershipChanged)
+        self._compare_table("relations", lambda _: True, RelationChanged)
+        self._compare_table("owners", lambda _: True, OwnerChanged)
         self._attributes()
         left_alone = self._statements()
-        self._again()
+        self._restore_referenced()
         return LoadDifference((*self.removed, *places, *self.added), self.counts, left_alone)
 
     def _entities(self) -> list[Effect]:
@@ -385,7 +385,7 @@ class _DifferenceBuilder:
             effects += map(EntityDropped, reversed(_parents_first(sorted(removed), above)))
         return effects
 
-    def _plain(
+    def _compare_table(
         self,
         table: str,
         is_droppable: Callable[[Row], bool],
@@ -401,11 +401,11 @@ class _DifferenceBuilder:
         if self.prune:
             self.removed += (change(row, False) for row in removed)
 
-    def _may_end(self, row: MembershipRow) -> bool:
-        is_given = row.member in self.administrators and not self._is_own(row.of)
+    def _is_removable_membership(self, row: MembershipRow) -> bool:
+        is_given = row.member in self.administrators and not self._is_realm_principal(row.of)
         return row.of not in CONFIGURED and not is_given
 
-    def _is_own(self, principal: Principal) -> bool:
+    def _is_realm_principal(self, principal: Principal) -> bool:
         return principal.kind != ROLE or principal.name not in self.model.role_names
 
     def _attributes(self) -> None:
@@ -427,7 +427,7 @@ class _DifferenceBuilder:
         changed = [s for s in new.values() if old.get(s.id) != s]
         removed = old.keys() - new.keys()
         others = self.kept_by_others([*(s.id for s in changed if s.id in old), *removed])
-        left_alone = {id for id in others if not self._falls(old[id])}
+        left_alone = {id for id in others if not self._is_dropped_with_scope(old[id])}
         changed = [s for s in changed if s.id not in left_alone]
         count = sum(s.id not in old for s in changed)
         leaving = sorted(removed - left_alone)
@@ -437,17 +437,17 @@ class _DifferenceBuilder:
             self.removed += map(StatementRemoved, leaving)
         return tuple(sorted(left_alone))
 
-    def _falls(self, statement: Statement) -> bool:
+    def _is_dropped_with_scope(self, statement: Statement) -> bool:
         """Whether a statement is dropped together with the entity that is its scope."""
         return self.model.binds_identity and statement.falls_with(self.dropped)
 
-    def _again(self) -> None:
+    def _restore_referenced(self) -> None:
         """Restores rows that a drop removes, but the loaded rows still refer to by name."""
         if not self.dropped or not self.model.binds_identity:
             return
         old = {s.id: s for s in self.stored.statements}
         for statement in self.loaded.statements:
-            if old.get(statement.id) == statement and self._falls(statement):
+            if old.get(statement.id) == statement and self._is_dropped_with_scope(statement):
                 self.removed.append(StatementRemoved(statement.id))
                 self.added.append(StatementAdded(statement))
         stored = set(self.stored.relations)

@@ -71,7 +71,7 @@ def put(
     Raises `BadInput` for a malformed table, `LimitExceeded` for one that is too large, and unless
     forced `Conflict` if a filter or a mask could no longer use it.
     """
-    refused = control.refused_in(transaction, "lookup.put", realm, lookup=name)
+    refused = control.authorize_in_realm(transaction, "lookup.put", realm, lookup=name)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
@@ -92,7 +92,9 @@ def remove(
 
     Raises `Conflict` if a filter or a mask uses it, unless forced.
     """
-    refused = control.refused_in(transaction, "lookup.remove", realm, lookup=name, force=force)
+    refused = control.authorize_in_realm(
+        transaction, "lookup.remove", realm, lookup=name, force=force
+    )
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)

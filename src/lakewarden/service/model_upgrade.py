@@ -136,7 +136,7 @@ def plan_upgrade(
     with service.reading() as reading:
         if reading.revision != state.revision:
             state = service.catch_up(reading.revision)
-        return _Step(state, name, text, reading).upgrade(now)
+        return _Migration(state, name, text, reading).upgrade(now)
 
 
 def apply_upgrade(
@@ -149,10 +149,10 @@ def apply_upgrade(
 
     def upgrade(transaction: WriteTransaction) -> Upgrade | Denied:
         details = {"digest": text.digest, "drop": drop}
-        refused = control.refused_in(transaction, "realm.alter", name, **details)
+        refused = control.authorize_in_realm(transaction, "realm.alter", name, **details)
         if refused is not None:
             return refused
-        step = _Step(transaction.state, name, text, transaction.store)
+        step = _Migration(transaction.state, name, text, transaction.store)
         upgrade = step.upgrade(transaction.now)
         if upgrade.is_empty:
             return upgrade
@@ -174,7 +174,7 @@ def _refusal(upgrade: Upgrade) -> str:
     )
 
 
-class _Step:
+class _Migration:
     """A realm before and after: what no longer fits, and what remains."""
 
     def __init__(self, state: State, name: str, text: ModelText, reading: Reading) -> None:
@@ -187,7 +187,7 @@ class _Step:
         self.orphans: list[Orphan] = []
         self.dropping: list[Effect] = []
         dropped: list[Entity] = []
-        self._left = self._fitting(dropped)
+        self._left = self._supported_facts(dropped)
         # Descendants are dropped first, and facts about entities before them.
         self.dropping += map(EntityDropped, reversed(dropped))
 
@@ -229,10 +229,10 @@ class _Step:
         self.orphans.append(Orphan(kind, name, reason))
         self.dropping += effects
 
-    def _fitting(self, dropped: list[Entity]) -> Facts:
+    def _supported_facts(self, dropped: list[Entity]) -> Facts:
         """The remaining facts; records the orphans, and the dropped entities in order."""
         facts, model = self._facts, self.system.model
-        dropped += self._gone_entities()
+        dropped += self._unsupported_entities()
         dropped_entities = set(dropped)
         relations = []
         for edge in facts.relations:
@@ -241,8 +241,8 @@ class _Step:
                 continue
             if (
                 declared is None
-                or not _fits(declared.sources, edge.source)
-                or not _fits(declared.targets, edge.target)
+                or not _allows_type(declared.sources, edge.source)
+                or not _allows_type(declared.targets, edge.target)
             ):
                 label = f"{edge.kind} of {_text(edge.source)}"
                 reason = "the model does not declare such a relation"
@@ -271,7 +271,7 @@ class _Step:
             ],
         )
 
-    def _gone_entities(self) -> Iterable[Entity]:
+    def _unsupported_entities(self) -> Iterable[Entity]:
         """The entities that do not fit, containers before their contents."""
         dropped: dict[Entity, None] = {}
         for entity, parent in _downwards(self._facts):
@@ -279,7 +279,7 @@ class _Step:
                 reason = f"{_text(parent)} is removed"
             elif entity.type not in self.system.model.types:
                 reason = f"there is no type `{entity.type}`"
-            elif parent is not None and not self._may_lie(entity, parent):
+            elif parent is not None and not self._allows_parent(entity, parent):
                 reason = f"a {entity.type} cannot be a child of a {parent.type}"
             else:
                 continue
@@ -287,7 +287,7 @@ class _Step:
             self._orphan("entity", _text(entity), reason)
         return dropped
 
-    def _may_lie(self, entity: Entity, parent: Entity) -> bool:
+    def _allows_parent(self, entity: Entity, parent: Entity) -> bool:
         """Whether the new edition also allows the entity's parent."""
         old, new = self.before.system.model.types, self.system.model.types
         could = parent.type in old[entity.type].parents
@@ -342,7 +342,7 @@ def _downwards(facts: Facts) -> Iterable[tuple[Entity, Entity | None]]:
     return ((entity, parents[entity]) for entity in sorted(parents, key=lambda e: depths[e]))
 
 
-def _fits(types: frozenset[str], entity: Entity) -> bool:
+def _allows_type(types: frozenset[str], entity: Entity) -> bool:
     return not types or entity.type in types
 
 

@@ -97,7 +97,7 @@ def name_search(  # noqa: PLR0913 — the text, and filters
             {(hit.kind, hit.name) if _is_person(hit) else hit: hit for hit in hits}.values()
         )
     order = {kind: place for place, kind in enumerate(KINDS)}
-    hits.sort(key=lambda hit: (*_fit(hit, fragment), order[hit.kind], hit.name, hit.realm))
+    hits.sort(key=lambda hit: (*_rank(hit, fragment), order[hit.kind], hit.name, hit.realm))
     return Hits(tuple(hits[:size]), len(hits), tuple(left_out))
 
 
@@ -105,7 +105,7 @@ def _is_person(hit: Hit) -> bool:
     return hit.kind in ("user", "group")
 
 
-def _fit(hit: Hit, fragment: str) -> tuple[bool, bool, int]:
+def _rank(hit: Hit, fragment: str) -> tuple[bool, bool, int]:
     called = hit.label.casefold()
     return called != fragment, not called.startswith(fragment), len(hit.label)
 

@@ -17,13 +17,17 @@ from lakewarden.kernel.principal import Principal
 
 def check_nesting(before: Coded | None, after: Coded) -> None:
     """Raises `BadInput` for a new circle, `LimitExceeded` for new depth; cheap otherwise."""
-    _refuse_circle("are below themselves", _looped(before), _looped(after))
-    _refuse_circle("would be members of themselves", _inert(before), _inert(after))
+    _check_no_cycle("are below themselves", _looped(before), _looped(after))
+    _check_no_cycle(
+        "would be members of themselves", _inactive_people(before), _inactive_people(after)
+    )
     _refuse_depth("levels above", _deep(before), _deep(after))
-    _refuse_depth("memberships in a row above", _beyond(before), _beyond(after))
+    _refuse_depth(
+        "memberships in a row above", _people_beyond_limit(before), _people_beyond_limit(after)
+    )
 
 
-def _refuse_circle(relation: str, before: set[str], after: set[str]) -> None:
+def _check_no_cycle(relation: str, before: set[str], after: set[str]) -> None:
     if after - before:
         raise BadInput(f"some {relation}: {_first(after - before)}")
 
@@ -47,7 +51,7 @@ def _deep(coded: Coded | None) -> set[str]:
     return _texts(map(coded.tree.entity, coded.tree.deep & coded.tree.stored))
 
 
-def _inert(coded: Coded | None) -> set[str]:
+def _inactive_people(coded: Coded | None) -> set[str]:
     return (
         set()
         if coded is None
@@ -55,7 +59,7 @@ def _inert(coded: Coded | None) -> set[str]:
     )
 
 
-def _beyond(coded: Coded | None) -> set[str]:
+def _people_beyond_limit(coded: Coded | None) -> set[str]:
     return set() if coded is None else _people(coded, coded.memberships.beyond)
 
 

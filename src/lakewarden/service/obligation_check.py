@@ -129,7 +129,9 @@ def newly_broken(
     """The ids of statements that work with the lookup tables `before`, but not with `after`."""
     gone = {name for name, types in before.items() if after.get(name) != types}
     using = (one for one in statements if lookups_read(one) & gone)
-    return sorted(one.id for one in using if _fits(one, before) and not _fits(one, after))
+    return sorted(
+        one.id for one in using if _is_well_typed(one, before) and not _is_well_typed(one, after)
+    )
 
 
 def lookups_read(statement: Statement) -> frozenset[str]:
@@ -143,7 +145,7 @@ def lookups_read(statement: Statement) -> frozenset[str]:
     return frozenset() if expression is None else expression.lookups
 
 
-def _fits(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> bool:
+def _is_well_typed(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> bool:
     try:
         check_types(statement, lookups, "")
     except BadInput:

@@ -64,7 +64,7 @@ class OptimisticWrite:
         self._gone: set[tuple[str, Entity]] = set()
         self._opaque: set[str] = set()
         self._reads_credentials = False
-        self._gave_up = False
+        self._lock_required = False
 
     @property
     def changes(self) -> bool:
@@ -74,7 +74,7 @@ class OptimisticWrite:
     @property
     def is_bound(self) -> bool:
         """Whether the job must run under the lock."""
-        return self._gave_up or (self.changes and self._reads_credentials)
+        return self._lock_required or (self.changes and self._reads_credentials)
 
     def replay(self, writing: Writing) -> None:
         """Writes the collected effects, in order."""
@@ -84,13 +84,13 @@ class OptimisticWrite:
     # Writing
 
     def lock(self) -> None:
-        self._give_up()
+        self._require_lock()
 
     def put_credential(self, scope: str, credential: Credential) -> None:
-        self._give_up()
+        self._require_lock()
 
     def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
-        self._give_up()
+        self._require_lock()
 
     def commit(self, events: Sequence[AuditEvent]) -> int:
         raise AssertionError("a write is replayed")
@@ -123,21 +123,21 @@ class OptimisticWrite:
             case _:
                 pass
 
-    def _give_up(self) -> NoReturn:
-        self._gave_up = True
+    def _require_lock(self) -> NoReturn:
+        self._lock_required = True
         raise NeedsLock
 
     def _committed(self) -> Reading:
         """The committed data, as long as the job has changed nothing."""
         if self._left:
-            self._give_up()
+            self._require_lock()
         return self._reading
 
     # Reading
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
         if scope in self._opaque:
-            self._give_up()
+            self._require_lock()
         changed = {id for id in about if (scope, id) in self._documents}
         unchanged = [id for id in about if id not in changed] if changed else about
         documents = dict(self._reading.documents(scope, unchanged))
@@ -158,7 +158,7 @@ class OptimisticWrite:
         skip: int = 0,
     ) -> Sequence[ValueRow]:
         if scope in self._opaque or (scope, entity) in self._gone:
-            self._give_up()
+            self._require_lock()
         all_changed = self._values.get((scope, entity, aspect), {})
         changed = {place: body for place, body in all_changed.items() if first <= place[0] <= last}
         if not changed:

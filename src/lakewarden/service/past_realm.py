@@ -17,7 +17,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.service.cancellation import checked
 from lakewarden.service.effect import FeedRow
 from lakewarden.service.history import audit_events_of
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import people_of
 from lakewarden.service.replay import Replay, ScopeTables
 from lakewarden.service.state import People, RealmState, State, compiled_realm
@@ -42,7 +42,7 @@ class PastRealm:
         """Raises `Conflict` if the feed was pruned, `LimitExceeded` if it is too long."""
         try:
             feed = reading.feed(0, MAX_ROWS + 1)
-        except FeedGone as error:
+        except FeedTruncated as error:
             raise Conflict(f"earlier revisions are not known any more: {error}") from error
         if len(feed) > MAX_ROWS:
             raise LimitExceeded(f"the change feed has more than {MAX_ROWS} rows to replay")
@@ -55,8 +55,8 @@ class PastRealm:
 
     def revision_at(self, reading: Reading, moment: float) -> int:
         """The newest revision at a time (seconds since the epoch); 0 if there was none."""
-        earlier = takewhile(lambda made: made[1] <= moment, self.times(reading))
-        return max((revision for revision, _ in earlier), default=0)
+        realm_at = takewhile(lambda made: made[1] <= moment, self.times(reading))
+        return max((revision for revision, _ in realm_at), default=0)
 
     def times(self, reading: Reading) -> Iterator[tuple[int, float]]:
         """The revisions and their times (seconds since the epoch), oldest first.
@@ -80,7 +80,7 @@ class PastRealm:
         for revision, now in points:
             end = bisect_right(self.rows, revision, key=lambda row: row.revision)
             for row in checked(self.rows[taken:end]):
-                replay.take(row)
+                replay.apply(row)
             taken = end
             yield self._compiled(replay, revision, now)
 
@@ -97,7 +97,7 @@ class PastRealm:
         return compiled_realm(state, realm, lambda *_: own.facts(), now, revision)
 
 
-def earlier(reading: Reading, realm: RealmState, at: int | float, now: float) -> RealmState:
+def realm_at(reading: Reading, realm: RealmState, at: int | float, now: float) -> RealmState:
     """The realm at a revision, or at a time (a float), as by `PastRealm.at`.
 
     Raises `BadInput` if it did not exist then, and the errors of `PastRealm.read`.

@@ -51,7 +51,7 @@ def add(transaction: WriteTransaction, directory: str, person: Principal) -> Den
     check_realm_name(directory)
     _check_person(person)
     details = {"person": principal_text(person)}
-    refused = control.refused(transaction, "person.add", control.directory(directory), **details)
+    refused = control.authorize(transaction, "person.add", control.directory(directory), **details)
     if refused is None and person not in _stored_people(transaction, directory).principals:
         transaction.change(people_of(directory), PrincipalChanged(person, True))
     return refused
@@ -64,19 +64,19 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     `Conflict` for the last administrator and for the only owner of an entity.
     """
     check_realm_name(directory)
-    powerful = control.is_powerful(transaction.state, directory, person)
+    powerful = control.has_control_rights(transaction.state, directory, person)
     operation = "person.remove_powerful" if powerful else "person.remove"
     details = {"person": principal_text(person)}
-    refused = control.refused(transaction, operation, control.directory(directory), **details)
+    refused = control.authorize(transaction, operation, control.directory(directory), **details)
     if refused is not None:
         return refused
     before = control.administrators(transaction.state, transaction.now)
     for name in sorted(transaction.state.realms):
         realm_state = transaction.state.realms[name]
         if realm_state.realm.directory == directory or name == CONTROL:
-            spelled = _spelled(realm_state, directory, person)
+            spelled = _realm_principal_of(realm_state, directory, person)
             transaction.change(name, *_removal_effects(realm_state, spelled, stays=False))
-            _forget_credentials(transaction, realm_state, spelled)
+            _remove_credentials(transaction, realm_state, spelled)
     transaction.change(
         people_of(directory), *_membership_removals(_stored_people(transaction, directory), person)
     )
@@ -84,12 +84,12 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     if person.kind == USER:
         known = user_attributes.removal_changes(transaction.state, directory, person.name)
         transaction.change(people_of(directory), *known)
-        directory_password.forget(transaction, directory, person.name)
-    control.keep_an_administrator(transaction, before)
+        directory_password.remove_password(transaction, directory, person.name)
+    control.require_administrator(transaction, before)
     return None
 
 
-def _spelled(realm_state: RealmState, directory: str, person: Principal) -> Principal:
+def _realm_principal_of(realm_state: RealmState, directory: str, person: Principal) -> Principal:
     """The realm's name for a person of the directory; the control realm knows all directories."""
     if realm_state.realm.name == CONTROL:
         return Principal(person.kind, person_name(directory, person.name))
@@ -112,7 +112,7 @@ def add_member(
     directory_people = _stored_people(transaction, directory)
     if refused is not None or row in directory_people.memberships:
         return refused
-    _refuse_circle(directory_people, row)
+    _check_no_cycle(directory_people, row)
     new = [
         PrincipalChanged(person, True)
         for person in row
@@ -132,17 +132,17 @@ def remove_member(
     if refused is None and row in _stored_people(transaction, directory).memberships:
         before = control.administrators(transaction.state, transaction.now)
         transaction.change(people_of(directory), MembershipChanged(row, False))
-        control.keep_an_administrator(transaction, before)
+        control.require_administrator(transaction, before)
     return refused
 
 
 def _refused_membership(
     transaction: WriteTransaction, operation: str, directory: str, row: MembershipRow
 ) -> Denied | None:
-    if control.is_powerful(transaction.state, directory, row.of):
+    if control.has_control_rights(transaction.state, directory, row.of):
         operation = "membership.change_powerful"
     details = {"member": principal_text(row.member), "of": principal_text(row.of)}
-    return control.refused(transaction, operation, control.directory(directory), **details)
+    return control.authorize(transaction, operation, control.directory(directory), **details)
 
 
 def _stored_people(transaction: WriteTransaction, directory: str) -> People:
@@ -183,26 +183,26 @@ def memberships(
     return tuple(sorted(realm_state.own.memberships | shared.memberships))
 
 
-def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
+def add_realm_principal(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Adds a user, group or role (`kind:name`) to a realm's own people."""
-    refused = control.refused_in(transaction, "person.add", realm, person=text)
+    refused = control.authorize_in_realm(transaction, "person.add", realm, person=text)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
-    person = _own(realm_state, text)
+    person = _realm_principal(realm_state, text)
     if person not in realm_state.own.principals:
         transaction.change(realm, PrincipalChanged(person, True))
     return None
 
 
-def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
+def remove_realm_principal(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Removes the realm's own rows of a person: record, memberships, statements, ownership.
 
     For a person in the realm's directory, only the realm's own record and memberships are removed.
     For a person who is only named but not stored, the rows that name them are removed. Raises
     `Conflict` for the only owner of an entity, and for the last administrator.
     """
-    refused = control.refused_in(transaction, "person.remove", realm, person=text)
+    refused = control.authorize_in_realm(transaction, "person.remove", realm, person=text)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
@@ -215,24 +215,24 @@ def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied |
         return None
     stays = person in shared.principals
     transaction.change(realm, *_removal_effects(realm_state, person, stays=stays))
-    _forget_credentials(transaction, realm_state, person)
-    control.keep_an_administrator(transaction, before)
+    _remove_credentials(transaction, realm_state, person)
+    control.require_administrator(transaction, before)
     return None
 
 
-def add_own_member(
+def add_realm_member(
     transaction: WriteTransaction, realm: str, member: str, of: str
 ) -> Denied | None:
     """Adds a member to a group, a role or an implied set, in this realm only."""
-    refused = control.refused_in(transaction, "membership.add", realm, member=member, of=of)
+    refused = control.authorize_in_realm(transaction, "membership.add", realm, member=member, of=of)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
-    row = MembershipRow(_own(realm_state, member), _own_set(realm_state, of))
+    row = MembershipRow(_realm_principal(realm_state, member), _realm_set(realm_state, of))
     if row in realm_state.own.memberships:
         return None
     _check_kinds(row)
-    _refuse_circle(realm_state.own, row)
+    _check_no_cycle(realm_state.own, row)
     memberships = realm_state.matrix.snapshot.coded.memberships
     stored = {memberships.principals[id] for id in memberships.stored}
     new = [PrincipalChanged(p, True) for p in row if p.kind != IMPLIED and p not in stored]
@@ -240,19 +240,21 @@ def add_own_member(
     return None
 
 
-def remove_own_member(
+def remove_realm_member(
     transaction: WriteTransaction, realm: str, member: str, of: str
 ) -> Denied | None:
     """Removes one of the realm's own memberships, if it exists."""
-    refused = control.refused_in(transaction, "membership.remove", realm, member=member, of=of)
+    refused = control.authorize_in_realm(
+        transaction, "membership.remove", realm, member=member, of=of
+    )
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
-    row = MembershipRow(realm_state.system.principal(member), _own_set(realm_state, of))
+    row = MembershipRow(realm_state.system.principal(member), _realm_set(realm_state, of))
     if row in realm_state.own.memberships:
         before = control.administrators(transaction.state, transaction.now)
         transaction.change(realm, MembershipChanged(row, False))
-        control.keep_an_administrator(transaction, before)
+        control.require_administrator(transaction, before)
     return None
 
 
@@ -265,7 +267,7 @@ def _check_person(person: Principal) -> None:
     check_user_name(person.name, label=f"the {person.kind} name")
 
 
-def _own(realm_state: RealmState, text: str) -> Principal:
+def _realm_principal(realm_state: RealmState, text: str) -> Principal:
     """The user, group or role of a realm that a text names, in storable form."""
     person = realm_state.system.principal(text)
     if person.kind in (USER, GROUP) and not person.name.startswith(URN):
@@ -281,9 +283,9 @@ def _own(realm_state: RealmState, text: str) -> Principal:
     return person
 
 
-def _own_set(realm_state: RealmState, text: str) -> Principal:
+def _realm_set(realm_state: RealmState, text: str) -> Principal:
     person = realm_state.system.principal(text)
-    return person if person.kind == IMPLIED else _own(realm_state, text)
+    return person if person.kind == IMPLIED else _realm_principal(realm_state, text)
 
 
 def _check_kinds(row: MembershipRow) -> None:
@@ -296,7 +298,7 @@ def _check_kinds(row: MembershipRow) -> None:
         raise BadInput(f"a {row.member.kind} cannot be a member of a {row.of.kind}")
 
 
-def _refuse_circle(directory_people: People, row: MembershipRow) -> None:
+def _check_no_cycle(directory_people: People, row: MembershipRow) -> None:
     of: dict[Principal, list[Principal]] = {}
     for other in directory_people.memberships:
         of.setdefault(other.member, []).append(other.of)
@@ -335,7 +337,7 @@ def _removal_effects(
     ]
 
 
-def _forget_credentials(
+def _remove_credentials(
     transaction: WriteTransaction, realm_state: RealmState, person: Principal
 ) -> None:
     """Removes the person's credentials in this realm."""

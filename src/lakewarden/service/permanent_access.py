@@ -16,7 +16,7 @@ def permanent_access(snapshot: Snapshot) -> Snapshot:
     only add access and the others only remove it, so the snapshot never allows more.
     """
     statements = {
-        id: _forever(statement, snapshot.table.moment)
+        id: _without_period(statement, snapshot.table.moment)
         for id, statement in snapshot.table.statements.items()
     }
     kept = {id: statement for id, statement in statements.items() if statement is not None}
@@ -24,7 +24,7 @@ def permanent_access(snapshot: Snapshot) -> Snapshot:
     return assemble(snapshot.coded, index, snapshot.revision)
 
 
-def _forever(statement: Statement, moment: float) -> Statement | None:
+def _without_period(statement: Statement, moment: float) -> Statement | None:
     if statement.valid_from is None and statement.valid_until is None:
         return statement
     ended = statement.valid_until is not None and statement.valid_until <= moment

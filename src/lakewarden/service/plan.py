@@ -48,7 +48,7 @@ from lakewarden.service.lookup_tables import check_lookups
 from lakewarden.service.obligation_check import newly_broken
 from lakewarden.service.plan_result import Edit, LookupEdit, Plan
 from lakewarden.service.policy import Part, Policy, read
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import CONTROL, people_of
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import MARK, stored
@@ -121,7 +121,7 @@ def apply_plan(  # noqa: PLR0913 — the plan, the realm and the caller
 
     def apply(transaction: WriteTransaction) -> AppliedPlan | Denied:
         details = {"keeper": keeper, "plan": digest}
-        refused = control.refused_in(transaction, "realm.apply", realm, **details)
+        refused = control.authorize_in_realm(transaction, "realm.apply", realm, **details)
         if refused is not None:
             return refused
         realm_state = transaction.realm(realm)
@@ -144,16 +144,16 @@ def apply_plan(  # noqa: PLR0913 — the plan, the realm and the caller
         )
         if current.digest_at(revision) != digest:
             raise Conflict("the files have changed since the plan; plan again")
-        for effects in _in_turn(pending):
+        for effects in _split_at_drop(pending):
             transaction.change(realm, *effects)
         if realm == CONTROL:
-            control.keep_an_administrator(transaction, before)
+            control.require_administrator(transaction, before)
         return AppliedPlan(current, transaction.state.revision)
 
     return service.write(actor, apply, large=True)
 
 
-def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
+def _split_at_drop(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
     """The effects, split before the first drop, whose consequences depend on earlier effects."""
     first = next((i for i, e in enumerate(effects) if isinstance(e, EntityDropped)), len(effects))
     yield from filter(None, (effects[:first], effects[first:]))
@@ -169,7 +169,7 @@ def is_changed_since(reading: Reading, realm: RealmState, revision: int) -> bool
     scopes = {realm.realm.name, people_of(realm.realm.directory)}
     try:
         rows = reading.feed(revision)
-    except FeedGone:
+    except FeedTruncated:
         return True
     return any(row.scope in scopes and row.kind not in _BESIDE for row in rows)
 
@@ -201,10 +201,10 @@ def _planned(
         *_realm_effects(realm, edits, lookups),
         *_people_effects(realm, people),
     ]
-    renewed = note.after(people, _kept_lookups(realm, new_policy, note, adopts))
+    renewed = note.after(people, _managed_lookups(realm, new_policy, note, adopts))
     if renewed != note:
         effects.append(DocumentChanged(_note_id(keeper), renewed.document(keeper)))
-    _check_gone_roles(realm, people.gone_roles, edits)
+    _check_removed_roles(realm, people.gone_roles, edits)
     new_plan = Plan(
         realm=realm.realm.name,
         keeper=keeper,
@@ -303,7 +303,7 @@ def _lookup_edits(
         yield LookupEdit(name, was, now)
 
 
-def _kept_lookups(
+def _managed_lookups(
     realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool
 ) -> frozenset[str]:
     """The lookup tables that the keeper keeps afterwards, without existing ones of others."""
@@ -449,7 +449,9 @@ def _role_entity(realm: RealmState, role: Principal) -> Entity | None:
     return None
 
 
-def _check_gone_roles(realm: RealmState, roles: Sequence[Principal], edits: Sequence[Edit]) -> None:
+def _check_removed_roles(
+    realm: RealmState, roles: Sequence[Principal], edits: Sequence[Edit]
+) -> None:
     """Refuses to remove a role that a remaining statement names."""
     after = {**stored(realm), **{edit.id: edit.now for edit in edits}}
     for role in roles:

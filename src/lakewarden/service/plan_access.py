@@ -16,7 +16,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text, read_principal
 
 Table = dict[str, object]
-Crowds = Sequence[tuple[Principal, ...]]
+UserSets = Sequence[tuple[Principal, ...]]
 
 
 def access_table(access: Access) -> Table:
@@ -28,12 +28,12 @@ def access_table(access: Access) -> Table:
     """
     lines: tuple[Reached | HeldChange, ...] = (*access.reached, *access.held)
     users = {user for line in lines for user in line.users}
-    crowds = _Crowds(users.union(*(bare.through for bare in access.held)))
+    user_sets = _UserSets(users.union(*(bare.through for bare in access.held)))
     effect = [
-        {"ways": list(r.ways), "operations": list(r.operations), **_line(r, crowds)}
+        {"ways": list(r.ways), "operations": list(r.operations), **_line(r, user_sets)}
         for r in access.reached
     ]
-    privileges = [_held_table(bare, crowds) for bare in access.held]
+    privileges = [_held_table(bare, user_sets) for bare in access.held]
     return {
         "users": access.users,
         "entities": access.entities,
@@ -44,14 +44,14 @@ def access_table(access: Access) -> Table:
             {"way": w.way, "gained": w.gained, "users": w.users, "entities": w.entities}
             for w in access.ways
         ],
-        "people": [principal_text(user) for user in crowds.people],
-        "crowds": [_runs(places) for places in crowds.places],
+        "people": [principal_text(user) for user in user_sets.people],
+        "crowds": [_runs(places) for places in user_sets.places],
         "effect": effect,
         "privileges": privileges,
     }
 
 
-class _Crowds:
+class _UserSets:
     """Sets of people, each with a number."""
 
     def __init__(self, people: Iterable[Principal]) -> None:
@@ -68,15 +68,15 @@ class _Crowds:
         return self._numbers[users]
 
 
-def _held_table(line: HeldChange, crowds: _Crowds) -> Table:
+def _held_table(line: HeldChange, user_sets: _UserSets) -> Table:
     return {
         "privileges": list(line.privileges),
-        **_line(line, crowds),
-        "through": crowds.number(line.through),
+        **_line(line, user_sets),
+        "through": user_sets.number(line.through),
         "technical": line.technical,
         "idle": [
             {
-                "users": crowds.number(idle.users),
+                "users": user_sets.number(idle.users),
                 "others": idle.others,
                 "lacks": [{"privilege": n.privilege, **n.entity._asdict()} for n in idle.lacks],
             }
@@ -85,10 +85,10 @@ def _held_table(line: HeldChange, crowds: _Crowds) -> Table:
     }
 
 
-def _line(line: Reached | HeldChange, crowds: _Crowds) -> Table:
+def _line(line: Reached | HeldChange, user_sets: _UserSets) -> Table:
     return {
         "gained": line.gained,
-        "users": crowds.number(line.users),
+        "users": user_sets.number(line.users),
         "others": line.others,
         "type": line.type,
         "entities": line.entities,
@@ -115,10 +115,10 @@ def _runs(places: Iterable[int]) -> list[int | list[int]]:
 def read_access(table: Mapping[str, Any]) -> Access:
     """The access from the table that `access_table` returned."""
     people = tuple(read_principal(text) for text in table["people"])
-    crowds = tuple(tuple(_users_of(runs, people)) for runs in table["crowds"])
+    user_sets = tuple(tuple(_users_of(runs, people)) for runs in table["crowds"])
     return Access(
-        reached=tuple(_read_reached(row, crowds) for row in table["effect"]),
-        held=tuple(_read_held(row, crowds) for row in table["privileges"]),
+        reached=tuple(_read_reached(row, user_sets) for row in table["effect"]),
+        held=tuple(_read_held(row, user_sets) for row in table["privileges"]),
         ways=tuple(
             WayCount(row["way"], row["gained"], row["users"], row["entities"])
             for row in table["ways"]
@@ -131,12 +131,12 @@ def read_access(table: Mapping[str, Any]) -> Access:
     )
 
 
-def _read_reached(row: Mapping[str, Any], crowds: Crowds) -> Reached:
+def _read_reached(row: Mapping[str, Any], user_sets: UserSets) -> Reached:
     return Reached(
         ways=tuple(row["ways"]),
         operations=tuple(row["operations"]),
         gained=row["gained"],
-        users=crowds[row["users"]],
+        users=user_sets[row["users"]],
         others=row["others"],
         type=row["type"],
         entities=row["entities"],
@@ -145,12 +145,12 @@ def _read_reached(row: Mapping[str, Any], crowds: Crowds) -> Reached:
     )
 
 
-def _read_held(row: Mapping[str, Any], crowds: Crowds) -> HeldChange:
+def _read_held(row: Mapping[str, Any], user_sets: UserSets) -> HeldChange:
     return HeldChange(
         privileges=tuple(row["privileges"]),
         gained=row["gained"],
-        through=crowds[row["through"]],
-        users=crowds[row["users"]],
+        through=user_sets[row["through"]],
+        users=user_sets[row["users"]],
         others=row["others"],
         type=row["type"],
         entities=row["entities"],
@@ -159,7 +159,7 @@ def _read_held(row: Mapping[str, Any], crowds: Crowds) -> HeldChange:
         technical=row["technical"],
         idle=tuple(
             Idle(
-                crowds[idle["users"]],
+                user_sets[idle["users"]],
                 idle["others"],
                 tuple(Need(n["privilege"], Entity(n["type"], n["name"])) for n in idle["lacks"]),
             )

@@ -76,7 +76,7 @@ def run_scenario(text: str, model: str = "") -> ScenarioRun:
     try:
         scenario = reads(text, Path(_FILE), _loader(model))
     except WardenError as error:
-        return ScenarioRun("", mistakes=(_mistake(text, error),))
+        return ScenarioRun("", mistakes=(_located_fault(text, error),))
     if len(scenario.facts.entities) > MAX_ENTITIES:
         raise LimitExceeded(f"more than {MAX_ENTITIES:,} entities")
     if len(scenario.cases) > MAX_CASES:
@@ -84,7 +84,7 @@ def run_scenario(text: str, model: str = "") -> ScenarioRun:
     try:
         return ScenarioRun(scenario.title, tuple(_outcomes(scenario)))
     except WardenError as error:
-        return ScenarioRun(scenario.title, mistakes=(_mistake(text, error),))
+        return ScenarioRun(scenario.title, mistakes=(_located_fault(text, error),))
 
 
 def _loader(model: str) -> Loader:
@@ -95,7 +95,7 @@ def _loader(model: str) -> Loader:
     return lambda name, settings: load_system(name, settings, text)
 
 
-def _mistake(text: str, error: WardenError) -> ScenarioFault:
+def _located_fault(text: str, error: WardenError) -> ScenarioFault:
     if not isinstance(error, BadInput):
         return ScenarioFault(0, 0, str(error))
     if "(at " in error.message and not error.where.removeprefix(_FILE):

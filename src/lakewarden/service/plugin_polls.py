@@ -32,7 +32,7 @@ class PluginPolls:
             if len(self._newest) > MOST:
                 self._newest.popitem(last=False)
 
-    def seen(self) -> Mapping[Plugin, float]:
+    def latest_polls(self) -> Mapping[Plugin, float]:
         """By plugin, the time at which it last had the newest documents."""
         with self._lock:
             return dict(self._newest)

@@ -65,7 +65,7 @@ class Reading(Protocol):
     def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
         """The change feed after a revision, in order; at most `limit` rows.
 
-        Raises `FeedGone` if the feed no longer reaches back that far.
+        Raises `FeedTruncated` if the feed no longer reaches back that far.
         """
         ...
 
@@ -254,11 +254,11 @@ class Store(Protocol):
         """Removes counts of earlier days, at most `most` rows; returns the number removed."""
         ...
 
-    def try_once(self, counts: Sequence[Count], now: float) -> float | None:
+    def count_attempt(self, counts: Sequence[Count], now: float) -> float | None:
         """Adds one to all counts, or to none if one is at its limit; returns when that ends."""
         ...
 
-    def untry(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
+    def uncount_attempts(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
         """Decrements each count in `less`, and removes the counts in `removed`."""
         ...
 
@@ -266,16 +266,16 @@ class Store(Protocol):
         """Sets a note that lasts until a moment."""
         ...
 
-    def is_noted(self, names: tuple[str, ...], now: float) -> bool:
+    def has_note(self, names: tuple[str, ...], now: float) -> bool:
         """Whether the note exists now."""
         ...
 
-    def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
+    def acquire_lease(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
         """Acquires a lease on something until a moment; returns whether the holder has it.
 
-        Only one holder has it at a time. The holder renews it by calling `hold` again, and releases
-        it with an `until` in the past. A lease of another holder that had expired at `now` is taken
-        over. `is_noted` returns whether any holder has it.
+        Only one holder has it at a time. The holder renews it by calling `acquire_lease` again, and
+        releases it with an `until` in the past. A lease of another holder that had expired at `now`
+        is taken over. `has_note` returns whether any holder has it.
         """
         ...
 
@@ -287,5 +287,5 @@ class Store(Protocol):
         ...
 
 
-class FeedGone(Exception):
+class FeedTruncated(Exception):
     """The change feed no longer reaches back that far: the reader must reload everything."""

@@ -152,7 +152,7 @@ def preview(
         gone_findings=tuple(
             finding for key, finding in old_findings.items() if key not in new_findings
         ),
-        refused=tuple(_refused(realm_state, draft, after, now)),
+        refused=tuple(_refusal_reason(realm_state, draft, after, now)),
     )
 
 
@@ -233,7 +233,9 @@ def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
             yield Edit(id, was, now)
 
 
-def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
+def _refusal_reason(
+    realm_state: RealmState, draft: Draft, after: Matrix, now: float
+) -> Iterator[str]:
     """Why a write of the draft would be refused, ignoring marks."""
     unchangeable = realm_state.system.model.immutable_ids
     drafted = {*draft.removed, *(statement.id for statement in draft.put)}

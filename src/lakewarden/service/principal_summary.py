@@ -88,7 +88,7 @@ def summary(
         principal=principal,
         belongs=tuple(_belongs(state, realm_state, principal)),
         members=sum(id in groups for groups in memberships.of.values()),
-        reached=tuple(_reached(realm_state, principal, now)),
+        reached=tuple(_access_counts(realm_state, principal, now)),
         owned=tuple(tree.entity(id) for id in tree.ordered(owned)[:_OWNED]),
         owns=len(owned),
         statements=tuple(_statements(realm_state, principal)),
@@ -99,7 +99,7 @@ def summary(
 
 def _is_own(realm_state: RealmState, actor: Actor, text: str) -> bool:
     own = actor.principal(realm_state.realm, realm_state.system)
-    return actor.is_good_in(realm_state.realm) and _named(realm_state, text) == own
+    return actor.is_valid_in(realm_state.realm) and _named(realm_state, text) == own
 
 
 def _named(realm_state: RealmState, text: str) -> Principal:
@@ -129,7 +129,7 @@ def _belongs(state: State, realm_state: RealmState, start: Principal) -> list[Pr
     return [PrincipalMembership(path, path[0] in firsts) for path in paths.values()]
 
 
-def _reached(realm_state: RealmState, principal: Principal, now: float) -> list[AccessCount]:
+def _access_counts(realm_state: RealmState, principal: Principal, now: float) -> list[AccessCount]:
     if principal.kind not in (USER, GROUP):
         return []
     model = realm_state.system.model

@@ -30,7 +30,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
 
-_LOOKS: Final = 3
+_READ_ATTEMPTS: Final = 3
 """How often a look is retried if the target was pushed to meanwhile."""
 
 PLAN = "push.plan"
@@ -191,7 +191,7 @@ Write = Callable[[Callable[[WriteTransaction], Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class AccountFound:
+class AccountReport:
     """Rights that a target's account lacks for a push, rights beyond, and what arrived where."""
 
     missing: Sequence[str]
@@ -199,7 +199,7 @@ class AccountFound:
     arrived: Sequence[str]
 
 
-class _Refused(Exception):
+class _RightRevoked(Exception):
     """The right to push was revoked during the push: the target keeps nothing."""
 
     def __init__(self, denied: Denied) -> None:
@@ -299,7 +299,7 @@ class Pushing:
         """What a push would do now; `adopts`: and revoke grants by others that it replaces."""
 
         def work() -> PushPlan:
-            return self._looked(
+            return self._read_target(
                 realm, name, lambda session, target: self._planned(session, target, adopts)
             )
 
@@ -355,7 +355,7 @@ class Pushing:
         def found(session: TargetSession[Any], target: PushTarget) -> PushDrift:
             return session.drift(self._realm(target), self.service.clock())
 
-        return self._on(DRIFT, realm, lambda: self._looked(realm, name, found))
+        return self._on(DRIFT, realm, lambda: self._read_target(realm, name, found))
 
     def adoption(self, realm: str, name: str) -> PushAdoption | Denied:
         """The grants by others as statements of the realm; nothing is changed."""
@@ -363,28 +363,31 @@ class Pushing:
         def proposed(session: TargetSession[Any], target: PushTarget) -> PushAdoption:
             return session.adoption(self._realm(target), self.service.clock())
 
-        return self._on(DRIFT, realm, lambda: self._looked(realm, name, proposed))
+        return self._on(DRIFT, realm, lambda: self._read_target(realm, name, proposed))
 
-    def account(self, realm: str, name: str) -> AccountFound | Denied:
+    def account(self, realm: str, name: str) -> AccountReport | Denied:
         """The rights that a target's account lacks for a push, and those that it has beyond.
 
         Works also during a push, even one that never finishes.
         """
 
-        def work() -> AccountFound:
+        def work() -> AccountReport:
             target, mark = self._stored(realm, name)
             with self._connected(target, StoreLock(self.service, target, mark)) as session:
                 session.begin_snapshot()
                 session.set_target(target)
                 now = self._realm(target)
                 missing = session.missing_rights(now)
-                warnings = [*self._shared(session), *([] if missing else session.warnings())]
+                warnings = [
+                    *self._store_account_warnings(session),
+                    *([] if missing else session.warnings()),
+                ]
                 arrived = [] if missing else session.plugin_versions()
-            return AccountFound(missing, warnings, arrived)
+            return AccountReport(missing, warnings, arrived)
 
         return self._on(PLAN, realm, work)
 
-    def _shared(self, session: TargetSession[Any]) -> Iterator[str]:
+    def _store_account_warnings(self, session: TargetSession[Any]) -> Iterator[str]:
         """Reports that the account may change what lakewarden itself stores, if so."""
         own = self.service.store.account()
         if own is not None and session.acts_as(own):
@@ -399,10 +402,12 @@ class Pushing:
         if denied is None:
             try:
                 return work()
-            except _Refused as refused:
+            except _RightRevoked as refused:
                 return refused.denied
         if operation not in (PLAN, DRIFT):
-            self._write(lambda transaction: control.refused_in(transaction, operation, realm))
+            self._write(
+                lambda transaction: control.authorize_in_realm(transaction, operation, realm)
+            )
         return denied
 
     def _denied(self, operation: str, realm: str) -> Denied | None:
@@ -411,7 +416,7 @@ class Pushing:
         state, now = self.service.state, self.service.clock()
         return control.denied_in(state, self.actor, operation, realm, now)
 
-    def _looked(
+    def _read_target(
         self, realm: str, name: str, work: Callable[[TargetSession[Any], PushTarget], T]
     ) -> T:
         """The result of a look at a target, which keeps no push out.
@@ -421,7 +426,7 @@ class Pushing:
         or has left another mark in the store at the end. Raises `Busy` while the target is pushed
         to.
         """
-        for _ in range(_LOOKS):
+        for _ in range(_READ_ATTEMPTS):
             target, mark = self._stored(realm, name)
             try:
                 with self._connected(target, StoreLock(self.service, target, mark)) as session:
@@ -454,7 +459,7 @@ class Pushing:
         with self._connected(before, lock) as session:
             session.lock()
             with self.service.reading() as reading:
-                target = push_target.whole(reading, before)
+                target = push_target.with_pushed_roles(reading, before)
                 lock.mark = push_target.push_mark(reading, target)
             session.set_target(target)
             yield session, target, lock
@@ -489,7 +494,7 @@ class Pushing:
         if begun is not None:
             denied = self._write(lambda work: push_target.begin(work, begun, mark, phase="begun"))
             if denied is not None:
-                raise _Refused(denied)
+                raise _RightRevoked(denied)
             lock.mark = mark.with_journal(begun)
 
     def _record(self, target: PushTarget, lock: StoreLock, **details: object) -> None:
@@ -497,7 +502,7 @@ class Pushing:
         cancellation.check()
         denied = self._write(lambda work: push_target.record(work, target, lock.mark, **details))
         if denied is not None:
-            raise _Refused(denied)
+            raise _RightRevoked(denied)
 
     def _write(self, task: Callable[[WriteTransaction], T]) -> T:
         answer: T = self.write(task)

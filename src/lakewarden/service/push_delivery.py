@@ -43,7 +43,7 @@ DeliveryListener = Callable[[PushTarget, int, str], None]
 """Called for each delivery, with the number of statements, or with the error."""
 
 
-def _nobody(*_: object) -> None:
+def _ignore(*_: object) -> None:
     pass
 
 
@@ -63,7 +63,7 @@ class Delivery:
     sealing: Sealing | None
     connect: Connect
     hosts: Collection[str]
-    told: DeliveryListener = _nobody
+    on_result: DeliveryListener = _ignore
     holder: str = field(default_factory=lambda: secrets.token_hex(8))
     _leases: dict[tuple[str, str], _Lease] = field(default_factory=dict)
     """The deliveries in progress in this process, by realm and name."""
@@ -90,7 +90,7 @@ class Delivery:
 
     def deliver(self, target: PushTarget) -> bool:
         """Brings a target up to date; False if that failed or another process does it."""
-        entry = self._taken(target)
+        entry = self._claimed(target)
         if entry is None:
             return False
         key = target.realm, target.name
@@ -108,7 +108,7 @@ class Delivery:
             raise
         finally:
             self._leases.pop(key, None)
-        self.told(target, count, "")
+        self.on_result(target, count, "")
         return True
 
     def renew(self) -> None:
@@ -142,7 +142,10 @@ class Delivery:
             # one moment: under another name of its catalog a target would have no content.
             asked, state = self.service.clock(), self.service.catch_up()
             with aligned_reading(self.service, state) as (state, reading):
-                realm, target = state.realm(target.realm), push_target.whole(reading, target)
+                realm, target = (
+                    state.realm(target.realm),
+                    push_target.with_pushed_roles(reading, target),
+                )
                 lock.mark = push_target.push_mark(reading, target)
             session.set_target(target)
             over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
@@ -159,7 +162,7 @@ class Delivery:
         told = replace(
             made.target_after_push(), revision=state.revision, pushed_at=asked, journal={}
         )
-        self._write(lambda work: _settle(work, told, lock.mark, over=over, is_other=is_other))
+        self._write(lambda work: _complete(work, told, lock.mark, over=over, is_other=is_other))
         return count
 
     def _connected(
@@ -186,10 +189,10 @@ class Delivery:
 
     # --- the entry ---
 
-    def _taken(self, target: PushTarget) -> Pending | None:
+    def _claimed(self, target: PushTarget) -> Pending | None:
         """The entry, held from now on; None if it is gone, held or not yet due."""
 
-        def take(work: WriteTransaction) -> Pending | None:
+        def claim(work: WriteTransaction) -> Pending | None:
             for current in push_target.stored(work.store, target):
                 entry = push_outbox.pending(work.store, [current]).get(current.name)
                 entry = entry or Pending(0, work.now)
@@ -199,23 +202,23 @@ class Delivery:
                     return held
             return None
 
-        return self._write(take)
+        return self._write(claim)
 
     def _failed(self, target: PushTarget, entry: Pending, error: str) -> None:
-        self._put_back(target, push_outbox.failed(entry, error, self.service.clock()))
+        self._release(target, push_outbox.failed(entry, error, self.service.clock()))
         if error != entry.error:
-            self.told(target, 0, error)
+            self.on_result(target, 0, error)
 
     def _wait(self, target: PushTarget, entry: Pending, why: str) -> None:
         """Leaves a target to another push; this becomes an error if it takes too long."""
         now = self.service.clock()
         error = why if now - entry.since > BUSY_TOO_LONG_SECONDS else entry.error
         due = now + BUSY_SECONDS
-        self._put_back(target, replace(entry, due=due, error=error, holder="", until=0.0))
+        self._release(target, replace(entry, due=due, error=error, holder="", until=0.0))
         if error != entry.error:
-            self.told(target, 0, error)
+            self.on_result(target, 0, error)
 
-    def _put_back(self, target: PushTarget, entry: Pending) -> None:
+    def _release(self, target: PushTarget, entry: Pending) -> None:
         def write(work: WriteTransaction) -> None:
             for current in push_target.stored(work.store, target):
                 newest = push_outbox.pending(work.store, [current]).get(current.name)
@@ -248,13 +251,13 @@ def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) 
     done = made.target_after_push()
     push_target.require_mark(work.store, done, mark)
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
-    work.change(done.realm, *push_target.told(work, current))
+    work.change(done.realm, *push_target.record_push(work, current))
     counts = {"statements": count, "residue": made.residues.count}
     push_target.audit(work, done, "push.apply", "followed", **counts)
     return mark.recorded(work.store.revision + 1)
 
 
-def _settle(
+def _complete(
     work: WriteTransaction, done: PushTarget, mark: PushMark, *, over: bool, is_other: bool
 ) -> None:
     """Removes the entry of a delivered target, unless there is more to deliver.
@@ -268,14 +271,14 @@ def _settle(
     entry = push_outbox.pending(work.store, [done]).get(done.name)
     is_newest = push_target.push_mark(work.store, current) == mark
     if is_newest and over:
-        _leave(work, current)
+        _remove_target(work, current)
         return
     if is_newest:
         after = replace(
             current,
             pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
         )  # fmt: skip
-        changes = push_target.told(work, after) if is_other else (push_target.put(after),)
+        changes = push_target.record_push(work, after) if is_other else (push_target.put(after),)
         work.change(done.realm, *changes)
     if entry is not None and (entry.revision > done.revision or not is_newest):
         left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
@@ -284,17 +287,17 @@ def _settle(
         work.change(done.realm, push_outbox.put(current, None))
 
 
-def _leave(work: WriteTransaction, old: PushTarget) -> None:
+def _remove_target(work: WriteTransaction, old: PushTarget) -> None:
     """Removes a target; other targets of the realm may now use names that it had."""
     work.change(old.realm, *push_target.dropped(old))
-    others = list(_others(work, old))
+    others = list(_other_followed(work, old))
     entries = push_outbox.pending(work.store, others)
     for one in others:
         if one.name not in entries:
             work.change(old.realm, push_outbox.put(one, Pending(0, work.now)))
 
 
-def _others(work: WriteTransaction, old: PushTarget) -> Iterator[PushTarget]:
+def _other_followed(work: WriteTransaction, old: PushTarget) -> Iterator[PushTarget]:
     for one in push_target.briefly(work.store, old.realm):
         if one.follow and one.name != old.name:
             yield one

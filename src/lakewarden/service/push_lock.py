@@ -32,7 +32,7 @@ _OVER: Final = 1.0
 
 @dataclass(slots=True)
 class StoreLock:
-    """The lock of one target for one push, which must call `keep` while it lasts."""
+    """The lock of one target for one push, which must call `renew` while it lasts."""
 
     service: DecisionService
     target: PushTarget
@@ -43,14 +43,14 @@ class StoreLock:
 
     def require_free(self) -> None:
         """Raises `Busy` while a push holds the lock; does not take it."""
-        if self.service.store.is_noted(self._names, self.service.clock()):
+        if self.service.store.has_note(self._names, self.service.clock()):
             raise under_way(self.target.name)
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Takes the lock; raises `Busy` if another push holds it."""
-        self._hold(self.service.clock())
+        self._acquire_lease(self.service.clock())
 
-    def keep(self) -> None:
+    def renew(self) -> None:
         """Renews the lock, if it was taken and renewal is due; raises `Busy` if it was lost.
 
         It is lost once another push has taken it, even if that push is over by now: the target has
@@ -60,7 +60,7 @@ class StoreLock:
         if self._taken_at is not None:
             passed = self.service.clock() - self._taken_at
             if not 0.0 <= passed < RENEW_SECONDS:
-                self._hold(_NEVER)
+                self._acquire_lease(_NEVER)
                 with self.service.reading() as reading:
                     require_mark(reading, self.target, self.mark)
 
@@ -68,13 +68,15 @@ class StoreLock:
         """Releases the lock; if the store is unavailable, the lock expires."""
         if self._taken_at is not None:
             with suppress(WardenError):
-                self.service.store.hold(self._names, self._number, _NEVER, _OVER)
+                self.service.store.acquire_lease(self._names, self._number, _NEVER, _OVER)
             self._taken_at = None
 
-    def _hold(self, ended_by: float) -> None:
+    def _acquire_lease(self, ended_by: float) -> None:
         """Holds it from now on, if nobody else holds it or held it until after that time."""
         now = self.service.clock()
-        if not self.service.store.hold(self._names, self._number, ended_by, now + HELD_SECONDS):
+        if not self.service.store.acquire_lease(
+            self._names, self._number, ended_by, now + HELD_SECONDS
+        ):
             raise under_way(self.target.name)
         self._taken_at = now
 

@@ -89,7 +89,7 @@ def entity(target: PushTarget) -> Entity:
     return Entity(OUTBOX, target.name)
 
 
-def is_told(realm: RealmState) -> bool:
+def has_enabled_targets(realm: RealmState) -> bool:
     """Whether the settings of the realm enable any kind of target."""
     settings = realm.system.model.settings
     kinds = (*engines.pushed_engines().values(), *push_target.ENGINES_OF_RANGER)
@@ -100,7 +100,7 @@ def followed(reading: Reading, state: State) -> list[Followed]:
     """The followed targets of all realms, with their entries."""
     found: list[Followed] = []
     for name, realm in state.realms.items():
-        if is_told(realm):
+        if has_enabled_targets(realm):
             targets = [one for one in push_target.briefly(reading, name) if one.follow]
             entries = pending(reading, targets)
             found += (Followed(one, entries.get(one.name)) for one in targets)
@@ -118,13 +118,13 @@ def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pen
     return found
 
 
-def mark(transaction: Changing, before: Iterable[Followed]) -> None:
+def enqueue_changes(transaction: Changing, before: Iterable[Followed]) -> None:
     """Creates or updates the entries of the targets that the write leaves behind.
 
     Targets follow renamed catalogs; targets of plug-ins are closed with their catalog. A target
     whose setting is off is behind too: nothing is pushed to it until the setting is on again.
     """
-    _follow_places(transaction)
+    _follow_renames(transaction)
     before = list(before)
     before += _switched(transaction, {one.target.name for one in before})
     if not before or not transaction.effects:
@@ -177,7 +177,7 @@ def _counts(effect: Effect) -> bool:
     return isinstance(effect, (Change, RealmChanged))
 
 
-def _follow_places(transaction: Changing) -> None:
+def _follow_renames(transaction: Changing) -> None:
     """Makes targets follow renamed catalogs, including those that are pushed to manually.
 
     Those of plug-ins close with their catalog: another one may take its name before the next push.
@@ -189,10 +189,10 @@ def _follow_places(transaction: Changing) -> None:
             moved.setdefault(scope, []).append(effect)
     for scope in sorted(moved.keys() & transaction.state.realms.keys()):
         for target in push_target.briefly(transaction.store, scope):
-            _follow_place(transaction, transaction.state.realms[scope], target, moved[scope])
+            _follow_rename(transaction, transaction.state.realms[scope], target, moved[scope])
 
 
-def _follow_place(
+def _follow_rename(
     transaction: Changing,
     realm: RealmState,
     target: PushTarget,

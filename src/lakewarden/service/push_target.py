@@ -148,13 +148,13 @@ def name_store(transaction: WriteTransaction) -> str:
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
     """The targets of these realms, ordered by realm and name."""
     for realm in sorted(realms):
-        yield from _whole(reading, briefly(reading, realm))
+        yield from _with_pushed(reading, briefly(reading, realm))
 
 
 def guids_of_other_targets(reading: Reading, of: PushTarget) -> frozenset[str]:
     """The guids of policies that were pushed to other Ranger targets of the realm."""
     beside = (one for one in briefly(reading, of.realm) if one.name != of.name)
-    others = _whole(reading, [one for one in beside if one.kind == RANGER])
+    others = _with_pushed(reading, [one for one in beside if one.kind == RANGER])
     return frozenset(str(guid) for one in others for guid in one.pushed.get("guids", {}).values())
 
 
@@ -167,9 +167,9 @@ def briefly(reading: Reading, realm: str) -> list[PushTarget]:
     return [replace(one, added=added.get(one.name, 0)) for one in found]
 
 
-def whole(reading: Reading, of: PushTarget) -> PushTarget:
+def with_pushed_roles(reading: Reading, of: PushTarget) -> PushTarget:
     """The stored target, with what was pushed; raises `Unknown`."""
-    (found,) = _whole(reading, [current(reading, of)])
+    (found,) = _with_pushed(reading, [current(reading, of)])
     return found
 
 
@@ -180,11 +180,11 @@ def current(reading: Reading, of: PushTarget) -> PushTarget:
     raise Unknown("target", of.name, "it was removed meanwhile")
 
 
-def _whole(reading: Reading, brief: Sequence[PushTarget]) -> Iterator[PushTarget]:
+def _with_pushed(reading: Reading, brief: Sequence[PushTarget]) -> Iterator[PushTarget]:
     for one in brief:
         about = Entity(_PUSHED, one.name)
         document = reading.documents(one.realm, [about]).get(about)
-        yield one if document is None else replace(one, pushed=document["roles"])  # type: ignore[arg-type]  # as `told` wrote it
+        yield one if document is None else replace(one, pushed=document["roles"])  # type: ignore[arg-type]  # as `record_push` wrote it
 
 
 def _target(document: Document) -> PushTarget:
@@ -248,7 +248,7 @@ def push_mark(reading: Reading, of: PushTarget) -> PushMark:
     """The mark of the last push to a target, even of one in progress that is kept stepwise."""
     about = Entity(_PUSHED, of.name)
     document = reading.documents(of.realm, [about]).get(about, {})
-    revision: int = document.get(_AT, 0)  # type: ignore[assignment]  # as `told` wrote it
+    revision: int = document.get(_AT, 0)  # type: ignore[assignment]  # as `record_push` wrote it
     return PushMark(of.added, revision, _digest(of.journal))
 
 
@@ -322,7 +322,7 @@ def put(new: PushTarget) -> DocumentChanged:
     return DocumentChanged(_entity(new.name), document)
 
 
-def told(transaction: WriteTransaction, done: PushTarget) -> Iterator[DocumentChanged]:
+def record_push(transaction: WriteTransaction, done: PushTarget) -> Iterator[DocumentChanged]:
     """Stores the target after a push, which ends the findings of a watch before it."""
     yield put(done)
     pushed = {"roles": done.pushed, _AT: transaction.store.revision + 1}
@@ -397,13 +397,13 @@ def declared(
 
 def style_names(model: str) -> Sequence[str]:
     """The styles of a model."""
-    system = registry().shipping(model)
+    system = registry().shipper_of(model)
     return (system.name,) if system is not None and system.push_styles else ()
 
 
 def styles(model: str, style: str) -> Mapping[str, Any]:
     """What implements a style of a model, by kinds of targets; empty for an unknown style."""
-    system = registry().shipping(model)
+    system = registry().shipper_of(model)
     if system is None or system.name != style or not system.push_styles:
         return {}
     found: Mapping[str, Any] = system.load(system.push_styles)
@@ -472,7 +472,7 @@ def record(
             transaction.store, done,
             pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
         )  # fmt: skip
-        transaction.change(done.realm, *told(transaction, now))
+        transaction.change(done.realm, *record_push(transaction, now))
     return refused
 
 
@@ -543,7 +543,7 @@ def audit(
 def _refused(
     transaction: WriteTransaction, operation: str, about: PushTarget, **details: object
 ) -> Denied | None:
-    return control.refused_in(
+    return control.authorize_in_realm(
         transaction, operation, about.realm, push_target=about.name, **details
     )
 

@@ -34,7 +34,7 @@ _LONGEST_SECONDS: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DriftCheck:
     """The result of one look at a target: the drift, or why there is none.
 
     During a push it is `busy`, which becomes an `error` if it takes too long.
@@ -109,51 +109,53 @@ class PushWatch:
         due = min((one.due for one in schedules), default=now + self.every_seconds)
         return min(max(due - now, 0.0), self.every_seconds)
 
-    def look(self, target: PushTarget, now: float) -> Look:
+    def check(self, target: PushTarget, now: float) -> DriftCheck:
         """Looks at a target; several threads may look at different targets."""
         schedule = self._schedule(target.name)
         try:
             found = self.pushing.drift(target.realm, target.name)
-            look = (
-                Look(target, error="denied") if isinstance(found, Denied) else Look(target, found)
+            check = (
+                DriftCheck(target, error="denied")
+                if isinstance(found, Denied)
+                else DriftCheck(target, found)
             )
-            if look.drift is not None:
-                look = self._recorded(look)
-            if schedule.failures and not look.error:
-                look = replace(look, is_new=True)
+            if check.drift is not None:
+                check = self._recorded(check)
+            if schedule.failures and not check.error:
+                check = replace(check, is_new=True)
         except Busy as error:
             return self._busy(target, str(error), now)
         except WardenError as error:
-            look = Look(target, error=str(error), is_new=not schedule.failures)
-        schedule.failures = schedule.failures + 1 if look.error else 0
+            check = DriftCheck(target, error=str(error), is_new=not schedule.failures)
+        schedule.failures = schedule.failures + 1 if check.error else 0
         schedule.busy_since = None
         doublings = min(max(schedule.failures - 1, 0), _DOUBLINGS)
         longest = max(self.every_seconds, _LONGEST_SECONDS)
         schedule.due = now + min(self.every_seconds * 2**doublings, longest)
-        return look
+        return check
 
-    def _busy(self, target: PushTarget, why: str, now: float) -> Look:
+    def _busy(self, target: PushTarget, why: str, now: float) -> DriftCheck:
         """A push ends soon, but anyone who can log in to a database can hold its target's lock."""
         schedule = self._schedule(target.name)
         schedule.due = now + self.every_seconds
         if schedule.busy_since is None:
             schedule.busy_since = now
         if now - schedule.busy_since < BUSY_TOO_LONG_SECONDS:
-            return Look(target, busy=why)
+            return DriftCheck(target, busy=why)
         schedule.failures += 1
-        return Look(target, error=why, is_new=schedule.failures == 1)
+        return DriftCheck(target, error=why, is_new=schedule.failures == 1)
 
     def _schedule(self, name: str) -> _Schedule:
         return self._schedules.setdefault(name, _Schedule())
 
-    def _recorded(self, look: Look) -> Look:
+    def _recorded(self, check: DriftCheck) -> DriftCheck:
         """The look, after it was written to the store if its findings differ."""
-        digest = look.digest
+        digest = check.digest
         with self.pushing.service.reading() as reading:
-            noted = push_target.drift_notes(reading, (look.target.realm,)).get(look.target.name)
+            noted = push_target.drift_notes(reading, (check.target.realm,)).get(check.target.name)
         if digest == (noted.digest if noted else ""):
-            return look
-        note = partial(push_target.note_drift, of=look.target, counts=look.counts, digest=digest)
+            return check
+        note = partial(push_target.note_drift, of=check.target, counts=check.counts, digest=digest)
         denied = self.pushing.write(note)
         error = "denied" if isinstance(denied, Denied) else ""
-        return Look(look.target, look.drift, error, is_new=True)
+        return DriftCheck(check.target, check.drift, error, is_new=True)

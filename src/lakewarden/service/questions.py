@@ -39,19 +39,19 @@ from lakewarden.service.steps import step
 class AuthorizedQuestion:
     """An authorized question: its realm, its text and its request.
 
-    `sees`: the caller may see everything stored in the realm.
+    `sees_all`: the caller may see everything stored in the realm.
     """
 
     realm: RealmState
     text: QuestionText
     request: Request
-    sees: bool
+    sees_all: bool
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks beside the answer, as far as the caller may know them."""
         system, matrix = self.realm.system, self.realm.matrix
-        return question_text.remarks(self.text, self.request, system, matrix, stored=self.sees)
+        return question_text.remarks(self.text, self.request, system, matrix, stored=self.sees_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Rights:
         self.now = now
         self._known: dict[str, Denied | None] = {}
 
-    def refused(self, operation: str) -> Denied | None:
+    def denial(self, operation: str) -> Denied | None:
         """None if the caller has the right, else the denial."""
         if operation not in self._known:
             self._known[operation] = control.denied_in(
@@ -113,9 +113,9 @@ class Rights:
         return self._known[operation]
 
     @property
-    def sees(self) -> bool:
+    def sees_all(self) -> bool:
         """Whether the caller may see everything that is stored in the realm."""
-        return self.refused("entity.list") is None
+        return self.denial("entity.list") is None
 
 
 def ask(
@@ -139,19 +139,21 @@ def ask(
 
 def _ask(rights: Rights, text: QuestionText, own: str, other: str) -> AuthorizedQuestion | Denied:
     about_self = _is_about_self(rights, text)
-    refused = rights.refused(own if about_self else other)
+    refused = rights.denial(own if about_self else other)
     if refused is not None:
         return refused
     realm_state = rights.state.realm(rights.realm)
     if not about_self:
         request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
-        return AuthorizedQuestion(realm_state, text, request, rights.sees)
+        return AuthorizedQuestion(realm_state, text, request, rights.sees_all)
     text = replace(text, principal=_own_text(rights.actor, realm_state))
     request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
-    return AuthorizedQuestion(realm_state, text, _own(rights, realm_state, request), rights.sees)
+    return AuthorizedQuestion(
+        realm_state, text, _with_caller_facts(rights, realm_state, request), rights.sees_all
+    )
 
 
-def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
+def _with_caller_facts(rights: Rights, realm_state: RealmState, request: Request) -> Request:
     """The request with the server's facts about the caller, which override those of the text."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
@@ -172,7 +174,7 @@ def _is_about_self(rights: Rights, text: QuestionText) -> bool:
         return not text.groups
     realm_state = rights.state.realms.get(rights.realm)
     # In an unknown realm, or one where the credential is invalid, no principal is the caller.
-    if text.groups or realm_state is None or not rights.actor.is_good_in(realm_state.realm):
+    if text.groups or realm_state is None or not rights.actor.is_valid_in(realm_state.realm):
         return False
     try:
         named = realm_state.system.principal(text.principal)
@@ -193,7 +195,7 @@ def check(question: AuthorizedQuestion) -> Decision:
 
 
 def _recorded(question: AuthorizedQuestion, decision: Decision) -> Decision:
-    if decision.reason is Reason.NOT_STORED and not question.sees:
+    if decision.reason is Reason.NOT_STORED and not question.sees_all:
         return question.realm.matrix.snapshot.decisions[Reason.DENIED]
     return decision
 
@@ -250,7 +252,7 @@ def who(
 ) -> AuthorizedQuestion | Denied:
     """The question who may do something, if the caller may ask it."""
     rights = Rights(state, actor, realm, now)
-    return rights.refused("subject.search") or _question_of_all(rights, text)
+    return rights.denial("subject.search") or _question_of_all(rights, text)
 
 
 def users(question: AuthorizedQuestion) -> list[Principal]:
@@ -272,7 +274,7 @@ def access(
 ) -> list[OperationAccess] | Denied:
     """The users who are allowed, for each operation on such an entity."""
     rights = Rights(state, actor, realm, now)
-    refused = rights.refused("entity.access")
+    refused = rights.denial("entity.access")
     if refused is not None:
         return refused
     question = _question_of_all(rights, QuestionText(entity=entity))
@@ -290,7 +292,7 @@ def access(
 def _question_of_all(rights: Rights, text: QuestionText) -> AuthorizedQuestion:
     realm_state = rights.state.realm(rights.realm)
     request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
-    return AuthorizedQuestion(realm_state, text, request, rights.sees)
+    return AuthorizedQuestion(realm_state, text, request, rights.sees_all)
 
 
 def _of(request: Request, operation: str) -> Request:
@@ -311,7 +313,7 @@ def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons
         explanation = explain(question.realm.matrix, question.request)
     named = _statements(question, explanation)
     notes: tuple[str, ...] = ()
-    if question.sees and _may_read_statements(state, actor, question):
+    if question.sees_all and _may_read_statements(state, actor, question):
         notes = question_text.validity_notes(question.realm.matrix, question.request)
     else:
         explanation = _redacted(question, explanation, actor)
@@ -333,24 +335,26 @@ def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons
         reaching,
         (*notes, *limits_notes(limits, question.request.principal)),
         tuple(summary),
-        _lifters(question, explanation, named),
+        _revokers(question, explanation, named),
         question.request.principal,
         limits,
     )
 
 
-def _lifters(
+def _revokers(
     question: AuthorizedQuestion, explanation: Explanation, named: Sequence[Statement]
 ) -> dict[str, tuple[Principal, ...] | None]:
     lifted = {id for way in explanation.ways for id in way.lifted}
     return {
-        statement.id: _who_lifts(question, statement)
+        statement.id: _principals_who_may_revoke(question, statement)
         for statement in named
         if statement.id in lifted
     }
 
 
-def _who_lifts(question: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
+def _principals_who_may_revoke(
+    question: AuthorizedQuestion, statement: Statement
+) -> tuple[Principal, ...] | None:
     """The principals who may grant, and therefore revoke, everything that the statement grants."""
     matrix = question.realm.matrix
     model, scope = matrix.snapshot.model, statement.scope
@@ -393,7 +397,7 @@ def _is_visible(question: AuthorizedQuestion, actor: Actor) -> bool:
     if question.request.target == NO_RESOURCE or not question.request.target.name:
         return True
     realm = question.realm
-    if not actor.is_good_in(realm.realm):
+    if not actor.is_valid_in(realm.realm):
         return False
     own = actor.request(
         realm.realm, realm.system, "", question.request.target, now=question.request.now

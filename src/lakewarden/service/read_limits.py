@@ -158,7 +158,7 @@ def _rendered_value(
     beside: Mapping[str, str] = _NO_TYPES,
 ) -> str:
     kind = column_type(engine, type)
-    if _has_no_room(type, kind, mask):
+    if _exceeds_column_width(type, kind, mask):
         mask = Mask("null")
     kinds = {**_kinds(engine, beside, mask.expression), column: kind}
     # A requesting engine sends no types of other columns.
@@ -175,7 +175,7 @@ def _rendered_value(
     return HIDDEN_VALUE if kind is Type.OTHER else cast_to_column(engine, sql, type)
 
 
-def _has_no_room(type: str, kind: Type, mask: Mask) -> bool:
+def _exceeds_column_width(type: str, kind: Type, mask: Mask) -> bool:
     """Whether the mask is a constant that is too large for the column."""
     is_number = mask.kind == "constant" and kind in (Type.INTEGER, Type.DECIMAL) and mask.fits(kind)
     return is_number and not holds(type, mask.argument)

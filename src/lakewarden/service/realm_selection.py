@@ -45,7 +45,7 @@ def right(state: State, actor: Actor, now: float, *operations: str) -> May:
 
     def may(realm: str) -> bool:
         rights = Rights(state, actor, realm, now)
-        return all(rights.refused(operation) is None for operation in operations)
+        return all(rights.denial(operation) is None for operation in operations)
 
     return may
 

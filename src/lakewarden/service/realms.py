@@ -29,7 +29,7 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
     return [
         realm_state
         for name, realm_state in sorted(state.realms.items())
-        if control.may(state, actor, "realm.load", control.realm(name), now)
+        if control.is_allowed(state, actor, "realm.load", control.realm(name), now)
     ]
 
 
@@ -59,7 +59,7 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
     details = {"name": realm.name, "model": realm.model}
     if realm.text is not None:
         details["digest"] = realm.text.digest
-    refused = control.refused(transaction, "realm.create", target, **details)
+    refused = control.authorize(transaction, "realm.create", target, **details)
     if refused is not None:
         return refused
     establish(transaction, realm)
@@ -77,17 +77,17 @@ def establish(transaction: WriteTransaction, realm: Realm) -> None:
     defaults = default_statements(system, realm.deleted)
     added = (StatementAdded(statement) for statement in defaults)
     transaction.change(realm.name, RealmChanged(realm.name, realm), *added)
-    _enter_in_control(transaction, realm)
+    _store_in_control_realm(transaction, realm)
 
 
 def establish_control(transaction: WriteTransaction, directory: str = DIRECTORY) -> None:
     """Creates the control realm, with an entity for each existing realm."""
     establish(transaction, Realm(CONTROL, CONTROL_MODEL, directory))
     for name in sorted(transaction.state.realms):
-        _enter_in_control(transaction, transaction.state.realms[name].realm)
+        _store_in_control_realm(transaction, transaction.state.realms[name].realm)
 
 
-def _enter_in_control(transaction: WriteTransaction, realm: Realm) -> None:
+def _store_in_control_realm(transaction: WriteTransaction, realm: Realm) -> None:
     """Stores the realm, its directory and the server as entities of the control realm."""
     if CONTROL not in transaction.state.realms:
         return
@@ -117,7 +117,7 @@ def alter(
     `BadInput` for what the model does not declare, `Unknown` for a realm that does not exist.
     """
     details = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
-    refused = control.refused_in(transaction, "realm.alter", name, **details)
+    refused = control.authorize_in_realm(transaction, "realm.alter", name, **details)
     if refused is not None:
         return refused
     if name == CONTROL:
@@ -157,7 +157,7 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     Raises `Unknown` for a realm that does not exist. Raises `Conflict` for the control realm, and
     for one whose targets hold its permissions: nobody would revoke them afterwards.
     """
-    refused = control.refused(transaction, "realm.drop", control.realm(name), name=name)
+    refused = control.authorize(transaction, "realm.drop", control.realm(name), name=name)
     if refused is not None:
         return refused
     if name == CONTROL:

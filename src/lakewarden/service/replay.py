@@ -115,7 +115,7 @@ class ScopeTables:
             statements=tuple(self.statements.values()),
         )
 
-    def take(self, effect: Effect) -> None:
+    def apply(self, effect: Effect) -> None:
         """Applies one effect. Documents and the like are ignored."""
         match effect:
             case EntityAdded(entity, parent) | EntityMoved(entity, parent):
@@ -216,12 +216,12 @@ class Replay:
         """The current links; they change with the next row."""
         return self._links.links()
 
-    def take(self, row: FeedRow) -> None:
+    def apply(self, row: FeedRow) -> None:
         """Applies the next row of the feed."""
         effect = decode(row, self.systems.get(row.scope))
         change_links(self._links, row.scope, effect)
         if not isinstance(effect, RealmChanged):
-            self.scopes.setdefault(row.scope, ScopeTables()).take(effect)
+            self.scopes.setdefault(row.scope, ScopeTables()).apply(effect)
         elif effect.realm is None:
             for by_name in (self.realms, self.systems, self.scopes):
                 by_name.pop(effect.name, None)
@@ -244,11 +244,11 @@ class Disagreement(NamedTuple):
 def compare(reading: Reading) -> list[Disagreement]:
     """The differences between the whole change feed and the stored rows; empty if all is well.
 
-    Raises `FeedGone` if the feed does not reach back to the beginning.
+    Raises `FeedTruncated` if the feed does not reach back to the beginning.
     """
     replay = Replay()
     for row in reading.feed(0):
-        replay.take(row)
+        replay.apply(row)
     scopes, systems, links = replay.scopes, replay.systems, replay.links
     disagreements = []
     for realm in reading.realms():

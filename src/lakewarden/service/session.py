@@ -272,7 +272,7 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
         transaction.actor.directory,
     )
     operation = "token.revoke_own" if own else "token.revoke"
-    refused = control.refused(transaction, operation, control.directory(home), session=id)
+    refused = control.authorize(transaction, operation, control.directory(home), session=id)
     if refused is not None:
         return refused
     if token is not None and is_session(token) and token.directory == home:

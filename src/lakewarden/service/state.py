@@ -156,7 +156,7 @@ class State:
         """The same revision, moved to the interval around `now`."""
         if self.covers(now):
             return self
-        realms = {name: moved(state, now) for name, state in self.realms.items()}
+        realms = {name: at_time(state, now) for name, state in self.realms.items()}
         return _bounded(replace(self, realms=realms))
 
 
@@ -282,13 +282,13 @@ def _bounded(state: State) -> State:
     )
 
 
-def moved(state: RealmState, now: float) -> RealmState:
+def at_time(state: RealmState, now: float) -> RealmState:
     """The same revision of a realm, compiled for the time `now`."""
     table = state.matrix.snapshot.table
     if table.start <= now < table.end:
         return state
-    moved = apply(state.matrix, (), now=now, revision=state.matrix.revision)
-    return replace(state, matrix=moved)
+    at_time = apply(state.matrix, (), now=now, revision=state.matrix.revision)
+    return replace(state, matrix=at_time)
 
 
 def _people(facts: Facts) -> People:
@@ -419,7 +419,7 @@ def _changed(
     changes = [
         effect
         for effect in effects
-        if not isinstance(effect, BESIDE) and not _others_have(effect, others)
+        if not isinstance(effect, BESIDE) and not _others_contain(effect, others)
     ]
     if not changes:
         return realm
@@ -430,7 +430,7 @@ BESIDE = (*(DocumentChanged, ValueChanged, SecretChanged, TokenChanged, RealmCha
 """Effects that do not change the compiled state."""
 
 
-def _others_have(change: Change, others: People) -> bool:
+def _others_contain(change: Change, others: People) -> bool:
     match change:
         case PrincipalChanged(principal, False):
             return principal in others.principals

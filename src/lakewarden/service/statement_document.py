@@ -86,7 +86,7 @@ def described_ids(
 def _may_grant(state: State, actor: Actor, realm: str, id: str, now: float) -> bool:
     """Whether the realm's own rules let the caller grant with a statement of that name."""
     realm_state = state.realms.get(realm)
-    if realm_state is None or not actor.is_good_in(realm_state.realm):
+    if realm_state is None or not actor.is_valid_in(realm_state.realm):
         return False
     model, entity = realm_state.system.model, _entity(realm_state, id)
     if model.granting is None or entity is None:

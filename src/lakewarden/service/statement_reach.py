@@ -106,11 +106,11 @@ class StatementReach:
                 beaten = {
                     deny.id
                     for deny, privilege in denied
-                    if privilege in privileges and self._meet(statement, deny)
+                    if privilege in privileges and self._share_principals(statement, deny)
                 }
             yield ApplicableStatement(statement, source, source == entity, tuple(sorted(beaten)))
 
-    def _meet(self, allow: Statement, deny: Statement) -> bool:
+    def _share_principals(self, allow: Statement, deny: Statement) -> bool:
         if allow.owners is not None or deny.owners is not None:
             return True
         ids = self._context.memberships.ids
@@ -130,7 +130,7 @@ def reaching(
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None:
         refused_own = control.denied_in(state, actor, "explain.ask_own", realm, now)
-        if refused_own is not None or not actor.is_good_in(state.realm(realm).realm):
+        if refused_own is not None or not actor.is_valid_in(state.realm(realm).realm):
             return refused
     realm_state = state.realm(realm)
     entity = parse_entity(realm_state, text)

@@ -60,7 +60,7 @@ def put(
     for one that another keeper maintains, and for removing the last administrator's rights.
     """
     id = str(table.get("id", ""))
-    refused = control.refused_in(
+    refused = control.authorize_in_realm(
         transaction, "statement.put", realm, statement=id, **_recorded_table(table)
     )
     if refused is not None:
@@ -82,7 +82,7 @@ def put(
         effects.append(RealmChanged(realm, declared))
     transaction.change(realm, *effects)
     if realm == CONTROL:
-        control.keep_an_administrator(transaction, before)
+        control.require_administrator(transaction, before)
     return statement
 
 
@@ -93,7 +93,9 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
     needs, for one that another keeper maintains, and for removing the last administrator's rights.
     """
     details = _recorded(transaction.state, realm, id)
-    refused = control.refused_in(transaction, "statement.remove", realm, statement=id, **details)
+    refused = control.authorize_in_realm(
+        transaction, "statement.remove", realm, statement=id, **details
+    )
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)
@@ -106,7 +108,7 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
     deleted = deletions(realm_state.realm, realm_state.system, [removal])
     transaction.change(realm, removal, *deleted)
     if realm == CONTROL:
-        control.keep_an_administrator(transaction, before)
+        control.require_administrator(transaction, before)
     return None
 
 

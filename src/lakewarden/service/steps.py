@@ -45,10 +45,10 @@ class Steps:
     dropped: int = 0
     _open: list[int] = field(default_factory=list)
 
-    def waited(self, name: str, begun: float) -> None:
+    def add_finished(self, name: str, begun: float) -> None:
         """Adds a step that ends now, if it is long enough (`SHORTEST`)."""
         now = time.perf_counter()
-        if now - begun >= SHORTEST and self._has_room():
+        if now - begun >= SHORTEST and self._is_below_limit():
             parent = self._open[-1] if self._open else None
             self.found.append(Step(name, begun, now, parent))
 
@@ -62,7 +62,7 @@ class Steps:
                 last.ended = None
                 self._open.append(len(self.found) - 1)
                 return last
-        if not self._has_room():
+        if not self._is_below_limit():
             return None
         step = Step(name, time.perf_counter(), None, parent, calls)
         self.found.append(step)
@@ -75,7 +75,7 @@ class Steps:
         step.failed = step.failed or (failed and bool(step.calls))
         step.ended = time.perf_counter()
 
-    def _has_room(self) -> bool:
+    def _is_below_limit(self) -> bool:
         if len(self.found) < MOST:
             return True
         self.dropped += 1

@@ -47,9 +47,9 @@ class Throttle:
     def begin(self, now: float) -> float | None:
         """Counts an attempt, or returns the seconds until the next one is allowed."""
         counts = [self._own, self._of_address]
-        if not self._store.is_noted(self._known, now):
+        if not self._store.has_note(self._known, now):
             counts.append(self._of_user)
-        until = self._store.try_once(counts, now)
+        until = self._store.count_attempt(counts, now)
         if until is not None:
             return max(1.0, until - now)
         self._counted = counts
@@ -58,7 +58,7 @@ class Throttle:
     def succeed(self, now: float) -> None:
         """Uncounts the attempt: it was no guess."""
         others = [count for count in self._counted if count is not self._own]
-        self._store.untry(others, [self._own])
+        self._store.uncount_attempts(others, [self._own])
         self._store.note(self._known, now + KNOWN)
 
 
@@ -71,14 +71,14 @@ class AddressThrottle:
 
     def begin(self, now: float) -> float | None:
         """Like `Throttle.begin`."""
-        until = self._store.try_once([self._count], now)
+        until = self._store.count_attempt([self._count], now)
         return None if until is None else max(1.0, until - now)
 
     def succeed(self) -> None:
         """Like `Throttle.succeed`."""
-        self._store.untry([self._count])
+        self._store.uncount_attempts([self._count])
 
 
 def forget(store: Store, realm: str, user: str) -> None:
     """Lets a user with a new password try again."""
-    store.untry([], [Count(("user", realm, user), FOR_USER, SECONDS)])
+    store.uncount_attempts([], [Count(("user", realm, user), FOR_USER, SECONDS)])

@@ -80,7 +80,7 @@ def trimmed(
 ) -> None:
     """Removes the oldest values beyond `limit`."""
     rows = transaction.store.values(realm, entity, aspect, FIRST, LAST, _ALL, limit)
-    _take_away(transaction, realm, aspect, rows)
+    _remove_values(transaction, realm, aspect, rows)
 
 
 def _time(aspect: str, value: Value) -> int:
@@ -102,7 +102,7 @@ def dropped(
 ) -> int:
     """Removes values; returns their number."""
     rows = transaction.store.values(realm, entity, aspect, *window, _ALL)
-    _take_away(transaction, realm, aspect, rows)
+    _remove_values(transaction, realm, aspect, rows)
     return len(rows)
 
 
@@ -111,11 +111,11 @@ def truncated(
 ) -> int:
     """Removes the values of all entities of a type; returns their number."""
     rows = list(transaction.store.values_of(realm, type, aspect, *window, None))
-    _take_away(transaction, realm, aspect, rows)
+    _remove_values(transaction, realm, aspect, rows)
     return len(rows)
 
 
-def _take_away(
+def _remove_values(
     transaction: WriteTransaction, realm: str, aspect: str, rows: Sequence[ValueRow]
 ) -> None:
     for start in range(0, len(rows), _MOST):

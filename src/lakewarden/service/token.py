@@ -103,7 +103,7 @@ def create(
     id = _new_id(user, directory, ENGINES if terms.engine else "t")
     realm = terms.realm
     details = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
-    refused = control.refused(
+    refused = control.authorize(
         transaction,
         _creating(transaction, user, directory),
         control.directory(directory),
@@ -183,10 +183,10 @@ def _check(user: str, terms: Terms) -> None:
 def _new_id(user: str, directory: str, kind: str = "t") -> str:
     """A new id. It ends in a mark of the token's user, which is valid beyond the token's life."""
     start = f"{kind}{secrets.token_hex(8)}"
-    return start + _mark(start, user, directory)
+    return start + _name_digest(start, user, directory)
 
 
-def _mark(start: str, user: str, directory: str) -> str:
+def _name_digest(start: str, user: str, directory: str) -> str:
     return hashlib.sha256(f"{start}/{directory}/{user}".encode()).hexdigest()[:8]
 
 
@@ -197,7 +197,7 @@ def _was_own(actor: Actor, id: str) -> bool:
     """
     start, mark = id[:-8], id[-8:]
     has_id_form = _ID.fullmatch(id) is not None
-    return has_id_form and mark == _mark(start, actor.user, actor.directory)
+    return has_id_form and mark == _name_digest(start, actor.user, actor.directory)
 
 
 def _is_own(actor: Actor, user: str, directory: str) -> bool:
@@ -207,7 +207,7 @@ def _is_own(actor: Actor, user: str, directory: str) -> bool:
 def _creating(transaction: WriteTransaction, user: str, directory: str) -> str:
     if _is_own(transaction.actor, user, directory):
         return "token.create_own"
-    powerful = control.is_powerful(transaction.state, directory, Principal(USER, user))
+    powerful = control.has_control_rights(transaction.state, directory, Principal(USER, user))
     return "token.create_powerful" if powerful else "token.create"
 
 
@@ -244,7 +244,7 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
     else:
         own = _is_own(transaction.actor, token.user, token.directory)
     operation = "token.revoke_own" if own else "token.revoke"
-    refused = control.refused(transaction, operation, control.directory(home), token=id)
+    refused = control.authorize(transaction, operation, control.directory(home), token=id)
     if refused is not None:
         return refused
     if token is not None and token.directory == home:
@@ -271,6 +271,6 @@ def remove(transaction: WriteTransaction, gone: Iterable[Token]) -> None:
 
 def _forget_record(transaction: WriteTransaction, token: Token) -> None:
     realm = transaction.state.realms.get(token.realm or "")
-    system = None if realm is None else registry().shipping(realm.realm.model)
+    system = None if realm is None else registry().shipper_of(realm.realm.model)
     if realm is not None and system is not None and system.token_record:
         system.load(system.token_record)(transaction, realm.realm.name, token)

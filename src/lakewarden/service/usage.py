@@ -45,7 +45,7 @@ class Usage:
         self._acts.append((int(now // _DAY_SECONDS), realm, user, operation, type, name))
         if len(self._acts) >= _MOST_UNSORTED:
             with self._lock:
-                self._sort_in()
+                self._merge_pending()
 
     def add(
         self, realm: str, user: str, operation: str, on: Entity, now: float, number: int
@@ -54,7 +54,7 @@ class Usage:
         with self._lock:
             self._add(int(now // _DAY_SECONDS), {(realm, user, operation, on): number})
 
-    def _sort_in(self) -> None:
+    def _merge_pending(self) -> None:
         acts = Counter(self._acts.popleft() for _ in range(len(self._acts)))
         for (day, realm, user, operation, type, name), number in acts.items():
             self._add(day, {(realm, user, operation, Entity(type, name)): number})
@@ -73,7 +73,7 @@ class Usage:
     def write(self, store: Store) -> None:
         """Adds the counts to those in the store. Raises `Unavailable`, and then keeps them."""
         with self._lock:
-            self._sort_in()
+            self._merge_pending()
             days, self._days, self._size = self._days, {}, 0
         for day, counts in list(days.items()):
             try:
@@ -88,7 +88,7 @@ class Usage:
     def pending(self) -> Iterator[tuple[str, Key, int]]:
         """The counts not written yet: day, key and count."""
         with self._lock:
-            self._sort_in()
+            self._merge_pending()
             days = {day: dict(counts) for day, counts in self._days.items()}
         for day, counts in sorted(days.items()):
             for key, number in counts.items():

@@ -59,7 +59,7 @@ def put(
     _check(attributes)
     details = {"person": f"{USER}:{user}", "attributes": ", ".join(sorted(attributes))}
     at = control.directory(directory)
-    refused = control.refused(transaction, "person.describe", at, **details)
+    refused = control.authorize(transaction, "person.describe", at, **details)
     if refused is not None:
         return refused
     known = _stored(transaction.state, directory, user)

@@ -36,7 +36,7 @@ def listing_denial(state: State, actor: Actor, realm: str, now: float) -> Denied
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
         return None
     refused = control.denied_in(state, actor, "decision.ask_own", realm, now)
-    if refused is None and not actor.is_good_in(state.realm(realm).realm):
+    if refused is None and not actor.is_valid_in(state.realm(realm).realm):
         return Denied("decision.ask_own", control.realm(realm))
     return refused
 

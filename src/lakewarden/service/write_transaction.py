@@ -60,12 +60,12 @@ class WriteTransaction:
         for are_drops, run in groupby(effects, lambda effect: isinstance(effect, EntityDropped)):
             # The consequences of drops depend on the changes before them.
             if are_drops and together:
-                self._take(scope, together)
+                self._apply_effects(scope, together)
                 together = []
             together += self._steps(scope, list(run))
-        self._take(scope, together)
+        self._apply_effects(scope, together)
 
-    def _take(self, scope: str, effects: Sequence[Effect]) -> None:
+    def _apply_effects(self, scope: str, effects: Sequence[Effect]) -> None:
         try:
             check()
             self._apply(scope, effects)
@@ -73,7 +73,7 @@ class WriteTransaction:
             self._failed = error
             raise
 
-    def check_whole(self) -> None:
+    def raise_failure(self) -> None:
         """Raises the error of a failed change: such a write must not be committed."""
         if self._failed is not None:
             raise self._failed

@@ -42,7 +42,7 @@ def save(engine: sa.Engine, path: Path) -> str:
     Raises `Conflict` if the file exists, `Unavailable` if it cannot be written.
     """
     with translated_errors(), engine.connect() as connection:
-        schemas.check_own(connection)
+        schemas.check_schema(connection)
     unfinished = path.with_name(f"{path.name}.unfinished")
     with _folder_errors(path):
         if path.exists():
@@ -63,7 +63,7 @@ def _saved(engine: sa.Engine, path: Path) -> str:
     with _file(path) as target:
         if engine.dialect.name == SQLITE:
             with translated_errors(), target.connect() as copied:
-                schemas.check_own(copied)  # another process may have migrated it since
+                schemas.check_schema(copied)  # another process may have migrated it since
         else:
             schemas.upgrade(target)
             with (
@@ -71,7 +71,7 @@ def _saved(engine: sa.Engine, path: Path) -> str:
                 consistent(engine.connect()) as source,
                 target.begin() as fresh,
             ):
-                schemas.check_own(source)
+                schemas.check_schema(source)
                 _copy(source, fresh)
         with translated_errors(), target.begin() as connection:
             digest = rows_digest(connection)
@@ -166,10 +166,10 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
         for rows in _pages(source, sa.select(table)):
             insert(target, table, columns, rows)
         if "id" in table.c and table.c.id.identity is not None:
-            _set_next_id(target, table, _last_given(source, table))
+            _set_next_id(target, table, _highest_id(source, table))
 
 
-def _last_given(connection: sa.Connection, table: sa.Table) -> int:
+def _highest_id(connection: sa.Connection, table: sa.Table) -> int:
     """The highest id that the table ever assigned; 0 before the first."""
     if connection.dialect.name == SQLITE:
         query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")

@@ -25,7 +25,7 @@ COPY_ROWS = 200
 """From this many rows on, COPY takes a third of the time."""
 
 
-class Clash(Enum):
+class OnConflict(Enum):
     """The clause for a row whose key exists."""
 
     REFUSE = "refuse"
@@ -40,37 +40,39 @@ def insert(
     table: sa.Table,
     columns: Sequence[str],
     rows: Sequence[Row],
-    clash: Clash = Clash.REFUSE,
+    on_conflict: OnConflict = OnConflict.REFUSE,
     unique: Sequence[str] = (),
 ) -> None:
-    """Inserts rows; `unique` are the columns by which `clash` identifies a row.
+    """Inserts rows; `unique` are the columns by which `on_conflict` identifies a row.
 
     If rows are replaced, the last of several rows with the same key counts.
     """
-    if clash is Clash.REPLACE:
+    if on_conflict is OnConflict.REPLACE:
         place = [columns.index(name) for name in unique]
         rows = list({tuple(row[i] for i in place): row for row in rows}.values())
     names = ", ".join(_quoted(columns))
-    if clash is Clash.REFUSE and len(rows) >= COPY_ROWS and _has_arrays(connection):
+    if on_conflict is OnConflict.REFUSE and len(rows) >= COPY_ROWS and _has_arrays(connection):
         _copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
         return
-    ending = _on_clash(table, columns, clash, unique)
+    ending = _conflict_clause(table, columns, on_conflict, unique)
     into = f"INSERT INTO {table.name} ({names})"
     if _has_arrays(connection):
         sql = f"{into} SELECT * FROM {_arrays(table, columns)} AS r {ending}"  # noqa: S608 — our names
         _in_arrays(connection, sql, rows)
     else:
-        sql = f"{into} VALUES ({_marks(columns)}) {ending}"
+        sql = f"{into} VALUES ({_placeholders(columns)}) {ending}"
         _one_by_one(connection, sql, rows)
 
 
-def _on_clash(table: sa.Table, columns: Sequence[str], clash: Clash, unique: Sequence[str]) -> str:
-    if clash is Clash.REFUSE:
+def _conflict_clause(
+    table: sa.Table, columns: Sequence[str], on_conflict: OnConflict, unique: Sequence[str]
+) -> str:
+    if on_conflict is OnConflict.REFUSE:
         return ""
     clause = f"ON CONFLICT ({', '.join(_quoted(unique))}) DO"
-    if clash is Clash.KEEP:
+    if on_conflict is OnConflict.KEEP:
         return f"{clause} NOTHING"
-    if clash is Clash.ADD:
+    if on_conflict is OnConflict.ADD:
         (last,) = _quoted(columns[-1:])
         return f"{clause} UPDATE SET {last} = {table.name}.{last} + excluded.{last}"
     others = _quoted([name for name in columns if name not in unique])
@@ -104,7 +106,7 @@ def measured(
     total = Size()
     for start in range(0, len(distinct), _MEASURED_ROWS):
         part = distinct[start : start + _MEASURED_ROWS]
-        values = ", ".join([f"({_marks(columns)})"] * len(part))
+        values = ", ".join([f"({_placeholders(columns)})"] * len(part))
         sql = (
             f"WITH r({', '.join(_quoted(columns))}) AS (VALUES {values})"  # noqa: S608 — our names
             f" SELECT {_SIZE_OF_TEXT} FROM r CROSS JOIN {table.name} AS t WHERE {equal}"
@@ -167,13 +169,15 @@ def update(
     if not renamed:
         last = list({row[len(new) :]: row for row in rows}.values())
         return _in_arrays(connection, sql, last) + len(rows) - len(last)
-    return sum(_in_arrays(connection, sql, part) for part in _apart(rows, *renamed[0]))
+    return sum(
+        _in_arrays(connection, sql, part) for part in _independent_batches(rows, *renamed[0])
+    )
 
 
 # SQL texts consist of the names of our own tables and columns; every value is bound.
 
 
-def _apart(rows: Sequence[Row], new: int, old: int) -> Iterator[Sequence[Row]]:
+def _independent_batches(rows: Sequence[Row], new: int, old: int) -> Iterator[Sequence[Row]]:
     """Splits the rows into parts whose order does not matter: no name occurs twice in a part."""
     start = 0
     used: set[object] = set()
@@ -189,7 +193,7 @@ def _quoted(names: Sequence[str]) -> list[str]:
     return [f'"{name}"' for name in names]
 
 
-def _marks(columns: Sequence[str]) -> str:
+def _placeholders(columns: Sequence[str]) -> str:
     return ", ".join("?" * len(columns))
 
 

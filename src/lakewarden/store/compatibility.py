@@ -41,7 +41,7 @@ A contracting step takes it exclusively: otherwise such a write would continue a
 """
 
 
-class Outgrown(Unavailable):
+class IncompatibleSchema(Unavailable):
     """A newer release removed from the store what this release needs."""
 
 
@@ -81,9 +81,9 @@ def usable_from(schema: str) -> str:
 
 
 def check_usable(needed: str) -> None:
-    """Raises `Outgrown` if the store requires a schema that is too new for this release."""
+    """Raises `IncompatibleSchema` if the store requires a newer schema than this release has."""
     if needed > newest():
-        raise Outgrown(
+        raise IncompatibleSchema(
             f"the store requires a release with schema `{needed}` or newer, this one has"
             f" `{newest()}`; use a newer release, or restore a backup that this one made"
         )
@@ -94,7 +94,7 @@ def application_name() -> str:
     return f"lakewarden {__version__} schema {newest()}"
 
 
-def shut_out(connection: sa.Connection, needed: str) -> list[Connected]:
+def incompatible_processes(connection: sa.Connection, needed: str) -> list[Connected]:
     """The processes that have the PostgreSQL store open and would be locked out; each once."""
     found = set()
     for name, place in connection.execute(_CONNECTED):

@@ -64,9 +64,9 @@ def interpret(
     for effect, text in zip(effects, texts, strict=True):
         _interpret_effect(scope, effect, text, work)
     search_changes = Changed(scope, effects)
-    search_changes.forget(connection)
+    search_changes.remove_dropped(connection)
     changed = work.perform(connection)
-    search_changes.keep(connection)
+    search_changes.add_changed(connection)
     return changed
 
 

@@ -76,14 +76,14 @@ class SqlLive:
 def _column(column: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -> LiveColumn:
     return LiveColumn(
         name=column["name"],
-        type=_spelled(column["type"], dialect),
+        type=_type_sql(column["type"], dialect),
         nullable=column.get("nullable", True),
         comment=column.get("comment") or None,
         counts_up=column.get("autoincrement") is True,
     )
 
 
-def _spelled(type: sa.types.TypeEngine[object], dialect: sa.Dialect) -> str:
+def _type_sql(type: sa.types.TypeEngine[object], dialect: sa.Dialect) -> str:
     """The type in the database's own syntax, without a character set."""
     try:
         text = type.compile(dialect=dialect)

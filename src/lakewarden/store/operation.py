@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lakewarden.kernel.errors import Conflict, Unknown
 from lakewarden.store import schema
-from lakewarden.store.bulk import Clash, Row, delete, delete_measured, insert, measured, update
+from lakewarden.store.bulk import OnConflict, Row, delete, delete_measured, insert, measured, update
 from lakewarden.store.key import ENTITY, key
 from lakewarden.store.limits import Size
 
@@ -35,12 +35,12 @@ class Operation:
 
 
 def _inserting(
-    table: sa.Table, clash: Clash, unique: Sequence[str], columns: Sequence[str] = ()
+    table: sa.Table, on_conflict: OnConflict, unique: Sequence[str], columns: Sequence[str] = ()
 ) -> Operation:
     names = columns or [column.name for column in table.c if column.name != "id"]
 
     def perform(connection: sa.Connection, rows: Sequence[Row]) -> None:
-        insert(connection, table, names, rows, clash, unique)
+        insert(connection, table, names, rows, on_conflict, unique)
 
     return Operation(table, perform)
 
@@ -57,7 +57,7 @@ def _replacing_measured(table: sa.Table, unique: Sequence[str]) -> Operation:
     def perform(connection: sa.Connection, rows: Sequence[Row]) -> Size:
         last = {tuple(row[i] for i in place): row for row in rows}
         before = measured(connection, table, unique, list(last))
-        insert(connection, table, names, list(last.values()), Clash.REPLACE, unique)
+        insert(connection, table, names, list(last.values()), OnConflict.REPLACE, unique)
         size = sum(len(row[body].encode()) for row in last.values())
         return Size(len(last) - before.documents, size - before.bytes)
 
@@ -180,7 +180,7 @@ def _put_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
     last = {row[:4]: row for row in rows}
     delete(connection, schema.links, _LINK, [(*key[2:], *key[:2]) for key in last])
     columns = [column.name for column in schema.links.c]
-    insert(connection, schema.links, columns, list(last.values()), Clash.REPLACE, _LINK)
+    insert(connection, schema.links, columns, list(last.values()), OnConflict.REPLACE, _LINK)
 
 
 def _drop_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
@@ -257,27 +257,27 @@ RENAME_ENTITY = (
     Operation(schema.credentials, _renaming(schema.credentials, "entity_key", "name")),
     Operation(schema.links, _relink_entities),
 )
-ADD_RELATION = _inserting(schema.relations, Clash.KEEP, _EDGE)
+ADD_RELATION = _inserting(schema.relations, OnConflict.KEEP, _EDGE)
 DROP_RELATION = _deleting(schema.relations, *_EDGE)
 SET_ATTRIBUTE = Operation(schema.attributes, _set_attributes)
-ADD_OWNER = _inserting(schema.owners, Clash.KEEP, _OWNER)
+ADD_OWNER = _inserting(schema.owners, OnConflict.KEEP, _OWNER)
 DROP_OWNER = _deleting(schema.owners, *_OWNER)
-ADD_PRINCIPAL = _inserting(schema.principals, Clash.KEEP, _KEY)
+ADD_PRINCIPAL = _inserting(schema.principals, OnConflict.KEEP, _KEY)
 DROP_PRINCIPAL = _deleting(schema.principals, *_KEY)
-ADD_MEMBERSHIP = _inserting(schema.memberships, Clash.KEEP, _MEMBERSHIP)
+ADD_MEMBERSHIP = _inserting(schema.memberships, OnConflict.KEEP, _MEMBERSHIP)
 DROP_MEMBERSHIP = _deleting(schema.memberships, *_MEMBERSHIP)
-PUT_STATEMENT = _inserting(schema.statements, Clash.REPLACE, _KEY)
+PUT_STATEMENT = _inserting(schema.statements, OnConflict.REPLACE, _KEY)
 DROP_STATEMENT = _deleting(schema.statements, *_KEY)
 PUT_DOCUMENT = _replacing_measured(schema.documents, _DOCUMENT)
 DROP_DOCUMENT = _deleting(schema.documents, *_DOCUMENT)
 PUT_VALUE = _replacing_measured(schema.timeseries, _VALUE)
 DROP_VALUE = _deleting(schema.timeseries, *_VALUE)
-PUT_SECRET = _inserting(schema.secrets, Clash.REPLACE, _SECRET)
+PUT_SECRET = _inserting(schema.secrets, OnConflict.REPLACE, _SECRET)
 DROP_SECRET = _deleting(schema.secrets, *_SECRET)
-PUT_TOKEN = _inserting(schema.tokens, Clash.REPLACE, _KEY, ("scope", "key", *TOKEN_COLUMNS))
+PUT_TOKEN = _inserting(schema.tokens, OnConflict.REPLACE, _KEY, ("scope", "key", *TOKEN_COLUMNS))
 DROP_TOKEN = _deleting(schema.tokens, *_KEY)
-PUT_MODEL = _inserting(schema.models, Clash.REPLACE, ("digest",))
-PUT_REALM = _inserting(schema.realms, Clash.REPLACE, ("scope",))
+PUT_MODEL = _inserting(schema.models, OnConflict.REPLACE, ("digest",))
+PUT_REALM = _inserting(schema.realms, OnConflict.REPLACE, ("scope",))
 CLEAR = tuple(_deleting(table, "scope") for table in schema.OF_A_REALM)
 CLEAR_USAGE = Operation(schema.usage, _clear_usage)
 PUT_LINK = Operation(schema.links, _put_links)

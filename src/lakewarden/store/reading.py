@@ -35,7 +35,7 @@ from lakewarden.service.effect import (
     ValueSize,
 )
 from lakewarden.service.link import Asset, Link, link
-from lakewarden.service.ports import FeedGone
+from lakewarden.service.ports import FeedTruncated
 from lakewarden.service.realm import Realm, Token
 from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
@@ -182,7 +182,7 @@ class SqlReading:
 
     def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
         if after < self._counter().pruned:
-            raise FeedGone(f"the change feed starts after revision {self._counter().pruned}")
+            raise FeedTruncated(f"the change feed starts after revision {self._counter().pruned}")
         revisions, changes, scopes = schema.revisions.c, schema.changes.c, schema.scopes.c
         query = (
             sa.select(

@@ -76,7 +76,7 @@ def make(connection: sa.Connection) -> None:
         connection.exec_driver_sql(sql)
 
 
-def unmake(connection: sa.Connection) -> None:
+def drop_index(connection: sa.Connection) -> None:
     """Drops the index."""
     connection.exec_driver_sql(f"DROP TABLE {TABLE}")
 

@@ -45,9 +45,9 @@ class Changed:
         self._is_cleared = False
         for effect in effects:
             if isinstance(effect, _CONCERNED):
-                self._take(effect)
+                self._collect(effect)
 
-    def _take(self, effect: Effect) -> None:
+    def _collect(self, effect: Effect) -> None:
         match effect:
             case EntityAdded(entity, _) if is_searched(entity):
                 self._known[entity] = _NAME
@@ -74,14 +74,14 @@ class Changed:
         if is_searched(renamed):
             self._known[renamed] = document
 
-    def forget(self, connection: sa.Connection) -> None:
+    def remove_dropped(self, connection: sa.Connection) -> None:
         """Removes search rows of dropped entities, before the other tables change."""
         dropped = [(self._scope, key(*entity)) for entity in self._gone if is_searched(entity)]
         search_engine.drop(connection, dropped)
         if self._is_cleared:
             search_engine.clear(connection, self._scope)
 
-    def keep(self, connection: sa.Connection) -> None:
+    def add_changed(self, connection: sa.Connection) -> None:
         """Adds new and changed entities, after the other tables changed."""
         unchanged = [entity for entity, document in self._known.items() if document is _KEPT]
         documents = _documents(connection, self._scope, unchanged) if unchanged else {}
@@ -112,7 +112,7 @@ def is_searched(entity: Entity) -> bool:
 
 @cache
 def _searching() -> tuple[SearchTerms, ...]:
-    return tuple(terms for _, terms in registry().having("search"))
+    return tuple(terms for _, terms in registry().with_part("search"))
 
 
 def _documents(

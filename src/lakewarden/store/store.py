@@ -22,7 +22,7 @@ from lakewarden.service.ports import ServerAccount
 from lakewarden.service.steps import step
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
-from lakewarden.store.bulk import Clash, delete, insert
+from lakewarden.store.bulk import OnConflict, delete, insert
 from lakewarden.store.compatibility import WRITERS_LOCK, check_usable
 from lakewarden.store.engine import (
     POSTGRES,
@@ -171,7 +171,7 @@ class SqlStore:
             rows.append((day, key(day, *names), *names, count))
         rows.sort()  # a fixed lock order for processes that add the same rows
         with self._changing() as connection:
-            insert(connection, schema.usage, _USAGE, rows, Clash.ADD, ("key",))
+            insert(connection, schema.usage, _USAGE, rows, OnConflict.ADD, ("key",))
         return left_out
 
     def drop_usage(self, before: str, most: int) -> int:
@@ -188,8 +188,8 @@ class SqlStore:
                 delete(connection, schema.usage, ("key",), rows)
         return len(rows)
 
-    def try_once(self, counts: Sequence[Count], now: float) -> float | None:
-        """See `Store.try_once`."""
+    def count_attempt(self, counts: Sequence[Count], now: float) -> float | None:
+        """See `Store.count_attempt`."""
         # A fixed lock order for concurrent tries of the same names.
         ordered = sorted(counts, key=lambda count: key(*count.names))
         with self._changing() as connection:
@@ -202,8 +202,8 @@ class SqlStore:
                     return float(ends)
         return None
 
-    def untry(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
-        """See `Store.untry`."""
+    def uncount_attempts(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
+        """See `Store.uncount_attempts`."""
         of = schema.attempts.c
         with self._changing() as connection:
             for names in sorted(key(*count.names) for count in less):
@@ -216,18 +216,18 @@ class SqlStore:
         """See `Store.note`."""
         row = (key(*names), until, 0)
         with self._changing() as connection:
-            insert(connection, schema.attempts, _ATTEMPT, [row], Clash.REPLACE, ("key",))
+            insert(connection, schema.attempts, _ATTEMPT, [row], OnConflict.REPLACE, ("key",))
 
-    def is_noted(self, names: tuple[str, ...], now: float) -> bool:
-        """See `Store.is_noted`."""
+    def has_note(self, names: tuple[str, ...], now: float) -> bool:
+        """See `Store.has_note`."""
         of = schema.attempts.c
         query = sa.select(of.key).where(of.key == key(*names), of.ends > now)
         connection, _ = _begun(self.engine, _revision)
         with _closing(connection), translated_errors():
             return connection.execute(query).first() is not None
 
-    def hold(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
-        """See `Store.hold`."""
+    def acquire_lease(self, names: tuple[str, ...], holder: int, now: float, until: float) -> bool:
+        """See `Store.acquire_lease`."""
         given = {"key": key(*names), "holder": holder, "now": now, "ends": until}
         with self._changing() as connection:
             return connection.execute(_HOLD, given).first() is not None
@@ -250,7 +250,7 @@ class SqlStore:
         """
         row = (*(_PROBE, key(_PROBE), "", "", "", ""), secrets.token_hex(_PROBE_BYTES), 0)
         with self._changing() as connection:
-            insert(connection, schema.usage, _USAGE, [row], Clash.REPLACE, ("key",))
+            insert(connection, schema.usage, _USAGE, [row], OnConflict.REPLACE, ("key",))
         with self._changing() as connection:
             connection.execute(schema.usage.delete().where(schema.usage.c.key == key(_PROBE)))
         self.write_health.succeeded()
@@ -258,7 +258,7 @@ class SqlStore:
     def prune(self, before: int) -> int:
         """Removes the change feed before this revision; returns the number of rows.
 
-        A reader at an older revision gets `FeedGone`, and must reload everything.
+        A reader at an older revision gets `FeedTruncated`, and must reload everything.
         """
         revisions, changes, counter = schema.revisions, schema.changes, schema.counter
         with self._changing() as connection:
@@ -281,7 +281,7 @@ class SqlStore:
     @contextmanager
     def _changing(self) -> Iterator[sa.Connection]:
         with self.write_health.watching():
-            connection, _ = _begun(self.engine, lambda fresh: _revision(_sharing(fresh)))
+            connection, _ = _begun(self.engine, lambda fresh: _revision(_shared_write(fresh)))
             with _closing(connection), translated_errors():
                 yield connection
                 connection.commit()
@@ -310,7 +310,7 @@ def _revision(connection: sa.Connection) -> int:
     return int(revision)
 
 
-def _sharing(fresh: sa.Connection) -> sa.Connection:
+def _shared_write(fresh: sa.Connection) -> sa.Connection:
     """The connection, for a write that does not lock the counter."""
     connection = exclusive(fresh)
     if connection.dialect.name == POSTGRES:
@@ -326,12 +326,14 @@ def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.C
     is found.
     """
     try:
-        return _begun_once(engine, begin)
+        return _begin_connection(engine, begin)
     except ConnectionLost:
-        return _begun_once(engine, begin)
+        return _begin_connection(engine, begin)
 
 
-def _begun_once(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:
+def _begin_connection(
+    engine: sa.Engine, begin: Callable[[sa.Connection], T]
+) -> tuple[sa.Connection, T]:
     with translated_errors():
         connection = engine.connect()
     try:

@@ -19,9 +19,9 @@ from lakewarden.store.compatibility import (
     FIRST,
     WRITERS_LOCK,
     check_usable,
+    incompatible_processes,
     known,
     newest,
-    shut_out,
     usable_from,
 )
 from lakewarden.store.migrations import versions
@@ -81,7 +81,7 @@ def upgrade(
         from alembic import command
 
         command.upgrade(_config(connection), to)
-        _keep_usable_from(connection)
+        _store_usable_from(connection)
         return current(connection) == before
 
 
@@ -123,7 +123,7 @@ def downgrade(engine: sa.Engine, to: str) -> None:
         _lock(connection)
         _check_known(connection)
         command.downgrade(_config(connection), to)
-        _keep_usable_from(connection)
+        _store_usable_from(connection)
 
 
 def check(engine: sa.Engine) -> str:
@@ -138,7 +138,7 @@ def check(engine: sa.Engine) -> str:
     return stored
 
 
-def check_own(connection: sa.Connection) -> None:
+def check_schema(connection: sa.Connection) -> None:
     """Raises `Unavailable` if this release does not know the database's schema."""
     _check_known(connection)
 
@@ -168,7 +168,7 @@ def _check_known(connection: sa.Connection, *, shares: bool = False) -> str | No
 def _check_unused(connection: sa.Connection, target: str) -> None:
     if connection.dialect.name != engines.POSTGRES:
         return
-    older = shut_out(connection, usable_from(target))
+    older = incompatible_processes(connection, usable_from(target))
     if older:
         raise InUse(
             f"schema `{target}` cannot be used by older releases that have the store open"
@@ -191,7 +191,7 @@ def _wait_for_writers(connection: sa.Connection) -> None:
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
 
 
-def _keep_usable_from(connection: sa.Connection) -> None:
+def _store_usable_from(connection: sa.Connection) -> None:
     """Records in the store who may use it; each transaction of an older release checks this."""
     stored = current(connection)
     if stored is not None and stored >= FIRST:

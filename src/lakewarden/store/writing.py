@@ -16,7 +16,7 @@ from lakewarden.service.audit_seal import UNSEALED, Seals, key_id
 from lakewarden.service.credential import Credential
 from lakewarden.service.effect import DocumentChanged, Effect, Encoded, ValueChanged
 from lakewarden.store import schema
-from lakewarden.store.bulk import Clash, delete, insert
+from lakewarden.store.bulk import OnConflict, delete, insert
 from lakewarden.store.compatibility import check_usable
 from lakewarden.store.engine import SQLITE, exclusive, translated_errors
 from lakewarden.store.feed import encoded
@@ -128,7 +128,12 @@ class SqlWriting(SqlReading):
         with translated_errors():
             row = (self._numbered(scope), key(*entity), kind, *entity, value, expires)
             insert(
-                self._connection, schema.credentials, _CREDENTIAL, [row], Clash.REPLACE, _OF_ENTITY
+                self._connection,
+                schema.credentials,
+                _CREDENTIAL,
+                [row],
+                OnConflict.REPLACE,
+                _OF_ENTITY,
             )
 
     def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
@@ -178,7 +183,12 @@ class SqlWriting(SqlReading):
                 self._connection.execute(table.delete().where(condition))
             else:
                 insert(
-                    self._connection, table, _TOTAL, [(number, *total)], Clash.REPLACE, _TOTAL[:1]
+                    self._connection,
+                    table,
+                    _TOTAL,
+                    [(number, *total)],
+                    OnConflict.REPLACE,
+                    _TOTAL[:1],
                 )
 
     def _record(self, head: Head, revision: int, events: Sequence[AuditEvent]) -> Head:
@@ -221,7 +231,7 @@ class SqlWriting(SqlReading):
         return id
 
     def _number(self, scope: str) -> None:
-        insert(self._connection, schema.scopes, ("name",), [(scope,)], Clash.KEEP, ("name",))
+        insert(self._connection, schema.scopes, ("name",), [(scope,)], OnConflict.KEEP, ("name",))
 
 
 def _is_put(effect: Effect) -> bool:

@@ -107,9 +107,9 @@ def _places(exchange: Exchange) -> list[tuple[str, str]]:
     realms = exchange.state.realms
     directories = sorted({realm_state.realm.directory for realm_state in realms.values()})
     places = [(f"directory:{name}", f"Directory {name}") for name in directories]
-    with_passwords = {system.name for system, _ in registry().having("passwords")}
+    with_passwords = {system.name for system, _ in registry().with_part("passwords")}
     for name, realm in sorted(realms.items()):
-        system = registry().shipping(realm.realm.model)
+        system = registry().shipper_of(realm.realm.model)
         if system is not None and system.name in with_passwords:
             title = realm.system.model.title
             places.append((f"realm:{name}", f"{title} ({name})" if title else name))

@@ -75,7 +75,7 @@ def _callback(exchange: Exchange) -> Callback:
 def _use_once(exchange: Exchange, state: str) -> None:
     """Raises `LoginFailed` for a login that was already answered."""
     used = Count(("login", sha256(state.encode()).hexdigest()), 1, SECONDS)
-    if exchange.service.store.try_once([used], exchange.now) is not None:
+    if exchange.service.store.count_attempt([used], exchange.now) is not None:
         raise LoginFailed("this login has expired; log in again")
 
 

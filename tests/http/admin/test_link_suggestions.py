@@ -140,7 +140,7 @@ def test_realms_that_never_meet_are_refused(
 
 def test_braces_in_names_stand_for_themselves() -> None:
     shape = pattern("table:lk:a{{b}}.{schema}.{table}")
-    assert shape.fit("lk:a{b}.x.y") == {"schema": "x", "table": "y"}
+    assert shape.match("lk:a{b}.x.y") == {"schema": "x", "table": "y"}
     assets = [
         Asset("one", Entity("table", "lk:a{b}.x.y")),
         Asset("two", Entity("dataset", "x.y")),

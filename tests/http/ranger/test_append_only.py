@@ -33,7 +33,7 @@ def made(*growing: str, limits: Sequence[Mapping[str, Any]] = ()) -> Documents:
     facts = replace(facts, statements=[*facts.statements, *more])
     matrix = Matrix(compile(facts, system.model, system.spelling))
     state = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
-    naming = Naming("prod", "lk", {"memory": "lake"}, growing=frozenset(growing))
+    naming = Naming("prod", "lk", {"memory": "lake"}, append_only_catalogs=frozenset(growing))
     engine = mapping.of_model("gravitino")["trino"]
     return documents(state, engine, ranger_service.load("trino"), naming, 0.0)
 

@@ -28,7 +28,7 @@ from lakewarden.service.access_matrix import (
 from lakewarden.service.compare import ComparedEntities, compare
 from lakewarden.service.control import Denied
 from lakewarden.service.input_field import in_field
-from lakewarden.service.past_realm import earlier
+from lakewarden.service.past_realm import realm_at
 from lakewarden.service.principal_summary import summary
 from lakewarden.service.state import RealmState
 
@@ -246,7 +246,7 @@ def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> Co
 
     def past(realm: RealmState) -> RealmState:
         with exchange.service.reading() as reading, in_field("body.against"):
-            return earlier(reading, realm, at, exchange.now)
+            return realm_at(reading, realm, at, exchange.now)
 
     return ComparedPolicy("audit.read", past)
 

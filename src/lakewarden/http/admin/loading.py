@@ -107,7 +107,7 @@ def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     name = exchange.params["realm"]
     if control.denied_in(exchange.state, exchange.actor, LOADING, name, exchange.now) is not None:
         # COST: only callers who may load make the server read the rows; the denial is audited.
-        refused = exchange.write(lambda write: control.refused_in(write, LOADING, name))
+        refused = exchange.write(lambda write: control.authorize_in_realm(write, LOADING, name))
         if refused is not None:
             return refused
     text = None if body.model_text is UNSET else own.of_text(body.model_text, "model_text")

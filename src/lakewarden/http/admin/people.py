@@ -47,7 +47,7 @@ def directories(exchange: Exchange) -> HandlerResult:
     visible = [
         name
         for name in sorted(names | set(exchange.state.people))
-        if control.may(
+        if control.is_allowed(
             exchange.state,
             exchange.actor,
             "directory.load",
@@ -125,10 +125,12 @@ def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
     if hashing is None:
         raise BadInput("passwords are not accepted here", where="body.password")
     state, actor = exchange.state, exchange.actor
-    if not directory_password.may_change(state, actor, directory, user, exchange.now):
+    if not directory_password.may_change_password(state, actor, directory, user, exchange.now):
         # COST: only callers who may set the password make the server hash.
         return exchange.write(
-            lambda transaction: directory_password.refused_change(transaction, directory, user)
+            lambda transaction: directory_password.authorize_password_change(
+                transaction, directory, user
+            )
         )
     check_strength(body.password, user)
     hashed = hashing.hash(body.password)
@@ -198,33 +200,36 @@ def memberships(exchange: Exchange) -> HandlerResult:
     return listed if isinstance(listed, Denied) else _memberships(exchange, listed)
 
 
-def add_own(exchange: Exchange, body: PrincipalRequest) -> HandlerResult:
+def add_realm_principal(exchange: Exchange, body: PrincipalRequest) -> HandlerResult:
     """Adds a user, group or role to a realm."""
     return _write(
-        exchange, lambda transaction, realm: people.add_own(transaction, realm, body.principal)
+        exchange,
+        lambda transaction, realm: people.add_realm_principal(transaction, realm, body.principal),
     )
 
 
-def remove_own(exchange: Exchange) -> HandlerResult:
+def remove_realm_principal(exchange: Exchange) -> HandlerResult:
     """Removes the realm's own record of a principal."""
     text = exchange.one("principal")
-    return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
+    return _write(
+        exchange, lambda transaction, realm: people.remove_realm_principal(transaction, realm, text)
+    )
 
 
-def add_own_member(exchange: Exchange, body: Membership) -> HandlerResult:
+def add_realm_member(exchange: Exchange, body: Membership) -> HandlerResult:
     """Adds a membership to a realm."""
     member, of = body.member, body.of
     return _write(
-        exchange, lambda transaction, realm: people.add_own_member(transaction, realm, member, of)
+        exchange, lambda transaction, realm: people.add_realm_member(transaction, realm, member, of)
     )
 
 
-def remove_own_member(exchange: Exchange) -> HandlerResult:
+def remove_realm_member(exchange: Exchange) -> HandlerResult:
     """Removes a membership of the realm itself."""
     member, of = exchange.one("member"), exchange.one("of")
     return _write(
         exchange,
-        lambda transaction, realm: people.remove_own_member(transaction, realm, member, of),
+        lambda transaction, realm: people.remove_realm_member(transaction, realm, member, of),
     )
 
 
@@ -379,7 +384,7 @@ ENDPOINTS = (
         "PUT",
         _REALM + "/principals",
         "person.add",
-        add_own,
+        add_realm_principal,
         "add a user, group or role to a realm",
         request=PrincipalRequest,
     ),
@@ -387,7 +392,7 @@ ENDPOINTS = (
         "DELETE",
         _REALM + "/principals",
         "person.remove",
-        remove_own,
+        remove_realm_principal,
         "remove a principal from a realm",
         query=(_PRINCIPAL,),
     ),
@@ -404,7 +409,7 @@ ENDPOINTS = (
         "PUT",
         _REALM + "/memberships",
         "membership.add",
-        add_own_member,
+        add_realm_member,
         "add a member to a group or role of a realm",
         request=Membership,
     ),
@@ -412,7 +417,7 @@ ENDPOINTS = (
         "DELETE",
         _REALM + "/memberships",
         "membership.remove",
-        remove_own_member,
+        remove_realm_member,
         "remove a member from a group or role of a realm",
         query=(_MEMBER, _OF),
     ),

@@ -300,7 +300,7 @@ def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> Stateme
 
 def _policies(realm_state: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
     """The statements of policies in the format of the realm's system."""
-    shipping = registry().shipping(realm_state.system.model.name)
+    shipping = registry().shipper_of(realm_state.system.model.name)
     for place, draft in enumerate(drafts):
         where = f"body.policies.put[{place}]"
         if shipping is None or not shipping.policies:

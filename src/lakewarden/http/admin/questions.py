@@ -232,10 +232,10 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
     if isinstance(question, Denied):
         return question
     seen = effective_read(question.realm.matrix, question.request)
-    if not (seen.may_read or question.sees):
+    if not (seen.may_read or question.sees_all):
         # Nothing about a table that the caller may not see.
         seen = replace(seen, filters=(), columns=(), stored=0, denied=())
-    reads = control.may(
+    reads = control.is_allowed(
         exchange.state,
         exchange.actor,
         *control.scoped("statement.list", exchange.params["realm"]),
@@ -277,7 +277,7 @@ def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> Re
     read = engine_read(realm, question.request, body.engine, body.columns)
     return RenderedRead(
         may_read=read.may_read,
-        missing=list(read.missing) if question.sees else [],
+        missing=list(read.missing) if question.sees_all else [],
         filters=list(read.filters),
         masks=dict(read.masks or {}),
     )

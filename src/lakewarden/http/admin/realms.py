@@ -36,7 +36,7 @@ def whoami(exchange: Exchange) -> HandlerResult:
         realm=actor.realm,
         groups=list(actor.groups),
         credential=actor.credential.partition(":")[0],
-        administrator=control.may(exchange.state, actor, "grant.put", SERVER, exchange.now),
+        administrator=control.is_allowed(exchange.state, actor, "grant.put", SERVER, exchange.now),
     )
 
 

@@ -71,7 +71,7 @@ def _response(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) ->
         csrf=csrf,
         ends=None if own is None else moment(own.created + session.LENGTH),
         idle_ends=None if own is None else moment(own.expires),
-        administrator=control.may(exchange.state, actor, "grant.put", SERVER, exchange.now),
+        administrator=control.is_allowed(exchange.state, actor, "grant.put", SERVER, exchange.now),
     )
 
 

@@ -355,7 +355,7 @@ def document(exchange: Exchange) -> HandlerResult:
 
 def _documents(realm_state: RealmState) -> StatementDocuments | None:
     """How the realm's system writes statements; None if it has no form of its own."""
-    system = registry().shipping(realm_state.realm.model)
+    system = registry().shipper_of(realm_state.realm.model)
     return system.load(system.documents) if system is not None and system.documents else None
 
 

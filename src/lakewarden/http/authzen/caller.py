@@ -83,7 +83,9 @@ class Caller:
         allowed = self._rights.get(key)
         if allowed is None:
             question = control.scoped(operation, realm)
-            allowed = self._rights[key] = control.may(self._state, self._actor, *question, now)
+            allowed = self._rights[key] = control.is_allowed(
+                self._state, self._actor, *question, now
+            )
         return allowed
 
     def may_ask(self, realm: str, now: float) -> bool:
@@ -113,7 +115,7 @@ class Caller:
                 realm
                 for name, realm in sorted(self._state.realms.items())
                 if name != CONTROL
-                and self._actor.is_good_in(realm.realm)
+                and self._actor.is_valid_in(realm.realm)
                 and self.may_ask(name, now)
             )
         return self._realms
@@ -129,7 +131,7 @@ class Caller:
 
     def own(self, realm: RealmState) -> Principal | None:
         """The caller in the realm's spelling; None if its credential is not valid there."""
-        if not self._actor.is_good_in(realm.realm):
+        if not self._actor.is_valid_in(realm.realm):
             return None
         return self._actor.principal(realm.realm, realm.system)
 

@@ -139,7 +139,7 @@ class Iceberg:
         if fields.get("grant_type") != "client_credentials":
             return _oauth_error("unsupported_grant_type", "expected `client_credentials`")
         token = fields.get("client_secret", "")
-        holder = exchange.services.holder_of(token, exchange.state, exchange.now)
+        holder = exchange.services.actor_of_token(token, exchange.state, exchange.now)
         if holder is None or fields.get("client_id", "") not in ("", holder.user):
             return _oauth_error("invalid_client", "the token is not valid", 401)
         return Reply(

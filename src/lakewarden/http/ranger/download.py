@@ -171,7 +171,7 @@ def _documents(polled: Polled, realm: RealmState, now: float, reading: Reading |
         settings.catalogs,
         governs,
         files,
-        growing=settings.append_only,
+        append_only_catalogs=settings.append_only,
         without=off_ids(realm),
     )
     return documents(realm, mapping, service, naming, now, residues, types)

@@ -49,7 +49,7 @@ class DbtReader:
 def readers() -> dict[str, DbtReader]:
     """The readers by model; the first one is the default."""
     readers_by_model = {
-        next(iter(system.models)): reader for system, reader in registry().having("dbt")
+        next(iter(system.models)): reader for system, reader in registry().with_part("dbt")
     }
     return dict(sorted(readers_by_model.items(), key=lambda entry: len(entry[1].required)))
 

@@ -36,9 +36,9 @@ class OwnerRulesReader(Protocol):
 
 def check_has_owner_rules(system: System, where: str) -> None:
     """Raises `BadInput` for a realm of a system without owners by pattern."""
-    definition = registry().shipping(system.model.name)
+    definition = registry().shipper_of(system.model.name)
     if definition is None or not definition.owner_rules:
-        titles = " or ".join(system.title for system, _ in registry().having("owner_rules"))
+        titles = " or ".join(system.title for system, _ in registry().with_part("owner_rules"))
         message = f"owners by pattern are for datasets of {titles}, not for {system.model.title}"
         raise BadInput(message, where=where)
 

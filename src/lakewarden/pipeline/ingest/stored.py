@@ -23,8 +23,8 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
 from lakewarden.pipeline.storage.location import Location
-from lakewarden.service.index_catch_up import mark
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.index_catch_up import history_mark
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
 from lakewarden.service.replay import Replay, ScopeTables
 from lakewarden.service.source_row import (
@@ -72,7 +72,7 @@ def snapshot(reading: Reading, name: str = "", revision: int | None = None) -> S
         system = load_system(realm.model, realm.settings, realm.text)
         people = reading.facts(people_of(realm.directory), None)
         facts = _with(reading.facts(realm.name, system), people)
-        return Snapshot(realm, newest, facts, mark(reading))
+        return Snapshot(realm, newest, facts, history_mark(reading))
     return _as_of(reading, name, revision)
 
 
@@ -97,18 +97,18 @@ def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
     """The sum of the change feed up to the revision."""
     try:
         feed = reading.feed(0)
-    except FeedGone:
+    except FeedTruncated:
         message = f"revision {revision} is not known any more: the change feed was pruned"
         raise BadInput(f"{message}; leave --revision out for the newest") from None
     replay = Replay()
     for row in takewhile(lambda row: row.revision <= revision, feed):
-        replay.take(row)
+        replay.apply(row)
     realm = _chosen(name, replay.realms)
     own, people = (
         replay.scopes.get(scope, ScopeTables()).facts()
         for scope in (realm.name, people_of(realm.directory))
     )
-    return Snapshot(realm, revision, _with(own, people), mark(reading, revision))
+    return Snapshot(realm, revision, _with(own, people), history_mark(reading, revision))
 
 
 @dataclass(slots=True)

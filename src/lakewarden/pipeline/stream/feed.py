@@ -25,8 +25,8 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.pipeline.storage.files import write_whole
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.effect import DROP, FeedRow, decode, encode
-from lakewarden.service.index_catch_up import mark
-from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.index_catch_up import history_mark
+from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
 from lakewarden.service.state import People
 from lakewarden.service.system import load_system
@@ -70,7 +70,7 @@ def write_feed(
         raise BadInput(f"{message}; is it of another store?", where="--after")
     try:
         rows = reading.feed(start)
-    except FeedGone:
+    except FeedTruncated:
         message = f"the change feed does not reach back to revision {start}"
         raise BadInput(f"{message}; ingest and index anew", where="--after") from None
     events = list(_events(reading, realms[realm], rows))
@@ -98,7 +98,7 @@ def _lines(
         "revision": reading.revision,
         "kind": UNTIL,
         "events": len(events),
-        "store": mark(reading),
+        "store": history_mark(reading),
         "model": model.name,
         "digest": model.digest,
     }

@@ -168,7 +168,7 @@ class RangerSession:
     def lock(self) -> None:
         """Locks out other pushes until the end; raises `Busy` during another push."""
         if self._lock is not None:
-            self._lock.take()
+            self._lock.acquire()
 
     def require_free(self) -> None:
         """Raises `Busy` while a push is under way."""
@@ -404,7 +404,7 @@ def session(
 
     Column types and file locations are read from the store.
     """
-    admin = Admin(read_address(url), before=lock.keep)
+    admin = Admin(read_address(url), before=lock.renew)
     try:
         yield RangerSession(admin, target, store, reading, lock)
     finally:

@@ -20,7 +20,7 @@ from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
-from lakewarden.service.limited_tables import touched
+from lakewarden.service.limited_tables import newly_limited_tables
 from lakewarden.service.ranger.places import Places
 
 
@@ -61,7 +61,7 @@ class Allowed:
             for plan in (self._matrix.plan(operation, type),)
         )
 
-    def everywhere(self, principal: Principal, level: Level, acts: Sequence[str]) -> bool:
+    def is_allowed_globally(self, principal: Principal, level: Level, acts: Sequence[str]) -> bool:
         """Whether acts without a resource, or on the metalake, are allowed."""
         return all(self._decides(principal, act, level) for act in acts)
 
@@ -77,7 +77,7 @@ class Allowed:
             allowed |= self._of_type(principal, type, acts)
         if not allowed:
             return allowed
-        allowed = allowed & self.seen(principal, level)
+        allowed = allowed & self.visible_places(principal, level)
         if self._service.takes_whole(acts):
             allowed = allowed - self._limited(principal, allowed)
         allowed = allowed - self._denied_inside(principal, allowed, acts)
@@ -107,22 +107,23 @@ class Allowed:
         """The places among these where a row filter or a column mask applies to the principal."""
         tree = self._matrix.snapshot.coded.tree
         asked = (
-            (id, Request(principal, "", tree.entity(id), self._now)) for id in ids & self.touched
+            (id, Request(principal, "", tree.entity(id), self._now))
+            for id in ids & self.limited_tables
         )
         return BitMap([id for id, request in asked if is_limited(self._matrix, request)])
 
     @cached_property
-    def touched(self) -> BitMap:
+    def limited_tables(self) -> BitMap:
         """The tables on which a row filter or a column mask may apply to some user."""
         snapshot = self._matrix.snapshot
-        return touched(snapshot, snapshot)
+        return newly_limited_tables(snapshot, snapshot)
 
-    def growing(self, principal: Principal, level: Level, access: Access) -> BitMap:
+    def append_only_places(self, principal: Principal, level: Level, access: Access) -> BitMap:
         """Places of append-only tables on which everything is allowed that an access opens there.
 
         It does not open acts that change existing rows.
         """
-        places = self._places.growing(level) if access.changes else BitMap()
+        places = self._places.append_only_places(level) if access.changes else BitMap()
         if not places:
             return places
         acts = [act for act in access.opens[level.name] if act not in access.changes]
@@ -131,11 +132,11 @@ class Allowed:
     def inside(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
         """The visible places in containers on which all the acts are allowed."""
         above = self.on(principal, self._service.levels[level.within], acts)
-        return self._places.inside(level, above) & self.seen(principal, level)
+        return self._places.inside(level, above) & self.visible_places(principal, level)
 
-    def seen(self, principal: Principal, level: Level) -> BitMap:
+    def visible_places(self, principal: Principal, level: Level) -> BitMap:
         """The visible places of a level whose containers are visible too."""
-        self._turn_to(principal)
+        self._select_principal(principal)
         found = self._seen.get(level.name)
         if found is None:
             found = self._places.ids(level) - self._without
@@ -143,12 +144,12 @@ class Allowed:
                 ids = found & self._matrix.snapshot.of_type(type)
                 found = (found - ids) | (ids & self._of_type(principal, type, level.any))
             if level.within:
-                above = self.seen(principal, self._service.levels[level.within])
+                above = self.visible_places(principal, self._service.levels[level.within])
                 found = found & self._places.inside(level, above)
             self._seen[level.name] = found
         return found
 
-    def _turn_to(self, principal: Principal) -> None:
+    def _select_principal(self, principal: Principal) -> None:
         """Drops the results for another principal: principals come one after the other."""
         if principal != self._of:
             self._seen.clear()
@@ -173,7 +174,7 @@ class Allowed:
 
     def _listed(self, principal: Principal, operation: Operation, type: str) -> BitMap:
         """COST: one list for all operations with the same rule, which most have in common."""
-        self._turn_to(principal)
+        self._select_principal(principal)
         key = type, operation.rules[type]
         found = self._found.get(key)
         if found is None:
@@ -239,7 +240,9 @@ def _ids(principal: Principal, level: Level, access: Access, allowed: Allowed) -
     if level.part:
         ids = allowed.inside(principal, level, within) if within else None
         if acts:
-            own = allowed.on(principal, level, acts) | allowed.growing(principal, level, access)
+            own = allowed.on(principal, level, acts) | allowed.append_only_places(
+                principal, level, access
+            )
             ids = own if ids is None else ids & own
         return BitMap() if ids is None else ids
-    return NOWHERE if allowed.everywhere(principal, level, acts) else BitMap()
+    return NOWHERE if allowed.is_allowed_globally(principal, level, acts) else BitMap()

@@ -20,7 +20,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.wildcard import is_pattern
 from lakewarden.service.equivalent_entities import Grants, Rows, equivalent_entities
 from lakewarden.service.equivalent_users import Readers, equivalent_users
-from lakewarden.service.limited_tables import touched
+from lakewarden.service.limited_tables import newly_limited_tables
 from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.ranger.allowed import Allowed, GrantedAccess, granted_accesses
 from lakewarden.service.ranger.definition import definition, named
@@ -109,7 +109,7 @@ class _Builder:
         if self._end != float("inf"):
             later = permanent_access(snapshot)
             self._later = Allowed(Matrix(later), mapping, service, self._places, now, without)
-            self._starting = touched(later, snapshot)
+            self._starting = newly_limited_tables(later, snapshot)
             # Statements whose validity has not begun distinguish users, too.
             snapshots.append(later)
         users = named_users(realm, self._residues)
@@ -197,9 +197,9 @@ class _Builder:
         """Adds as residue the tables that an access to whole tables does not open for all."""
         if not self._service.takes_whole(acts):
             return
-        limited = self._now.touched
+        limited = self._now.limited_tables
         if self._later is not None:
-            limited = limited | self._later.touched
+            limited = limited | self._later.limited_tables
         tree = self._realm.matrix.snapshot.coded.tree
         for id in limited & self._places.ids(self._service.levels[level]):
             entity = tree.entity(id)
@@ -223,9 +223,9 @@ class _Builder:
                 whole = BitMap([id for id in some if not self._reads_only(number, one, id, ends)])
                 if whole:
                     yield GrantedAccess(access.level, access.access, ends, whole)
-        self._tell_denied_columns(one)
+        self._report_denied_columns(one)
 
-    def _tell_denied_columns(self, one: Readers) -> None:
+    def _report_denied_columns(self, one: Readers) -> None:
         """Adds as residue what the readers lack because a DENY closes it on a column."""
         tree = self._realm.matrix.snapshot.coded.tree
         for act, ids in self._now.closed.items():
@@ -356,7 +356,7 @@ class _Builder:
         catalog = self._service.levels["catalog"]
         seen: dict[int, list[int]] = {}
         for number, one in enumerate(self._readers):
-            for id in self._lastingly_seen(one, catalog):
+            for id in self._permanently_visible(one, catalog):
                 seen.setdefault(id, []).append(number)
         schemas = tuple(sorted(engine.schemas))
         for id, numbers in seen.items() if schemas else ():
@@ -382,9 +382,9 @@ class _Builder:
                 items = [_item(accesses, roles=[self._role_of(numbers)])]
                 self._add(self._resources(level, path[: depth + 1]), items)
 
-    def _lastingly_seen(self, one: Readers, level: Level) -> BitMap:
-        seen = self._now.seen(one.any, level)
-        return seen if self._later is None else seen & self._later.seen(one.any, level)
+    def _permanently_visible(self, one: Readers, level: Level) -> BitMap:
+        seen = self._now.visible_places(one.any, level)
+        return seen if self._later is None else seen & self._later.visible_places(one.any, level)
 
     # --- filters and masks ---
 

@@ -21,7 +21,7 @@ from lakewarden.kernel.statement import Effect, Matching, On, Statement, Where
 from lakewarden.kernel.wildcard import matches
 from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.equivalent_users import Readers
-from lakewarden.service.limited_tables import touched
+from lakewarden.service.limited_tables import newly_limited_tables
 from lakewarden.service.read_limits import (
     HIDDEN_ROWS,
     HIDDEN_VALUE,
@@ -94,7 +94,7 @@ class Limits:
         declared = snapshot.model.types
         self._column_types = [name for name, type in declared.items() if type.masked]
         self._masks = [g.statement for g in snapshot.table.obligations(Effect.MASK)]
-        self.tables = touched(snapshot, snapshot)
+        self.tables = newly_limited_tables(snapshot, snapshot)
         self._names: dict[Entity, ColumnNames] = {}
 
     def bound(self, readers: Readers, table: int) -> Mapping[Principal, Bound] | None:

@@ -49,9 +49,9 @@ class Naming:
 
     Without a catalog it governs all of them. `files` are the places of files, if it is a file
     system. `folded`: Ranger ignores case, so neither of two names that differ only in case can be
-    used. `growing` are catalogs of the engine whose tables are append-only. `by_tags`: masks by
-    tags also become policies about tags; masks of columns precede them. Nobody gets access on the
-    entities in `without`, given by ids.
+    used. `append_only_catalogs` are catalogs of the engine whose tables are append-only. `by_tags`:
+    masks by tags also become policies about tags; masks of columns precede them. Nobody gets access
+    on the entities in `without`, given by ids.
     """
 
     service: str
@@ -60,7 +60,7 @@ class Naming:
     governs: str = ""
     files: Files | None = None
     folded: bool = False
-    growing: frozenset[str] = frozenset()
+    append_only_catalogs: frozenset[str] = frozenset()
     by_tags: bool = False
     without: BitMap = field(default_factory=BitMap)
 
@@ -117,9 +117,9 @@ class Places:
             inside = self._inside[level.name] = grouped
         return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
 
-    def growing(self, level: Level) -> BitMap:
+    def append_only_places(self, level: Level) -> BitMap:
         """The places of a level in catalogs whose tables are append-only."""
-        catalogs = self._naming.growing
+        catalogs = self._naming.append_only_catalogs
         if not catalogs:
             return BitMap()
         return BitMap([id for id, place in self.of(level).items() if place.path[0] in catalogs])

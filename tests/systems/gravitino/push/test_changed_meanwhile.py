@@ -98,7 +98,7 @@ class Followed:
 
     def prune(self) -> None:
         """Deletes expired rows like a login does, for example the lock of a finished push."""
-        self.wire.service.store.try_once([Count(("login", "bo"), 5, 60.0)], self.now)
+        self.wire.service.store.count_attempt([Count(("login", "bo"), 5, 60.0)], self.now)
 
     @property
     def targets(self) -> list[PushTarget]:
@@ -363,18 +363,18 @@ def test_nobody_else_pushes_to_a_ranger_meanwhile(followed: Followed) -> None:
 
 def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) -> None:
     gone = followed.lock()
-    gone.take()
+    gone.acquire()
     followed.now += HELD_SECONDS - 1.0
     assert followed.delivery().deliver_due() == 0
     followed.now += BUSY_SECONDS
     assert followed.delivery().deliver_due() == 1
     second = followed.lock()
-    second.take()
+    second.acquire()
     with pytest.raises(Busy):  # it was alive after all, and checks the lock before its next request
-        gone.keep()
+        gone.renew()
     gone.release()
     followed.now += RENEW_SECONDS
-    second.keep()
+    second.renew()
     followed.now += HELD_SECONDS - 1.0
     with pytest.raises(Busy):
         followed.lock().require_free()
@@ -385,17 +385,17 @@ def test_a_push_that_is_gone_keeps_others_out_for_a_while(followed: Followed) ->
 def test_a_lock_is_lost_by_another_push_also_by_one_that_is_over(followed: Followed) -> None:
     """The data that the first one read is outdated."""
     late, other, looking = (followed.lock() for _ in range(3))
-    late.take()
+    late.acquire()
     followed.now += 2 * HELD_SECONDS
     looking.require_free()
-    late.keep()
+    late.renew()
     followed.now += 2 * HELD_SECONDS
-    other.take()
+    other.acquire()
     other.release()
     with pytest.raises(Busy):
-        late.keep()
+        late.renew()
     late.release()
-    other.take()
+    other.acquire()
 
 
 def standing_still(followed: Followed, meanwhile: Meanwhile) -> Connect:
@@ -504,10 +504,10 @@ def test_a_clock_that_is_ahead_keeps_no_push_out(followed: Followed) -> None:
     """The clock of another machine that has pushed."""
     ahead, here = (followed.lock() for _ in range(2))
     followed.now += 5.0
-    ahead.take()
+    ahead.acquire()
     ahead.release()
     followed.now -= 5.0
-    here.take()
+    here.acquire()
 
 
 def looking(meanwhile: Meanwhile) -> Connect:

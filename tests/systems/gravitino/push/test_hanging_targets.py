@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from lakewarden.app.drift_checks import DriftChecks
 from lakewarden.app.push_connection import connect_target
 from lakewarden.app.push_worker import PushWorker
-from lakewarden.app.target_looks import TargetLooks
 from lakewarden.app.target_threads import MOST
 from lakewarden.cli.push_deliver import _once, _until_stopped
 from lakewarden.kernel.errors import Unavailable, WardenError
@@ -23,7 +23,7 @@ from lakewarden.service import push_outbox
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.push_outbox import LEASE_SECONDS
 from lakewarden.service.push_target import PushTarget, declared
-from lakewarden.service.push_watch import Look, PushWatch
+from lakewarden.service.push_watch import DriftCheck, PushWatch
 from tests.pushdown.ranger.admin_server import serving
 from tests.pushdown.ranger.worlds import ranger_of
 from tests.pushdown.silent import Silent, silence
@@ -179,13 +179,13 @@ def test_what_hangs_keeps_no_other_target_from_being_looked_at(
     port.hangs = False
     followed.deliver()
     port.hangs = True
-    seen = TargetLooks(PushWatch(followed.pushing(), 300.0, ("a0", "a1", "rg")))
+    seen = DriftChecks(PushWatch(followed.pushing(), 300.0, ("a0", "a1", "rg")))
     assert seen.begin()
-    first = next(seen.found(WAIT_SECONDS))
+    first = next(seen.finished(WAIT_SECONDS))
     assert (first.target.name, first.error) == ("rg", "")
-    assert list(seen.found()) == []
+    assert list(seen.finished()) == []
     port.close()
-    rest = {one.target.name: one for one in seen.found(WAIT_SECONDS)}
+    rest = {one.target.name: one for one in seen.finished(WAIT_SECONDS)}
     assert sorted(rest) == ["a0", "a1"]
     assert all("cannot be reached" in one.error for one in rest.values())
     seen.join(WAIT_SECONDS)
@@ -197,14 +197,14 @@ def test_what_failed_is_looked_at_by_some_threads_alone(followed: Followed, port
     followed.deliver()
     stop = threading.Event()
     watching = PushWatch(followed.pushing(), 300.0)
-    seen = TargetLooks(watching)
+    seen = DriftChecks(watching)
     found = {one.target.name: one for one in seen.all_due(stop)}
     assert sorted(found) == ["a0", "a1", "a2", "a3", "rg"]
     assert [name for name, one in found.items() if not one.error] == ["rg"]
     port.hangs = True
     followed.now += 600.0
     seen.begin()
-    first = next(seen.found(WAIT_SECONDS))
+    first = next(seen.finished(WAIT_SECONDS))
     assert first.target.name == "rg"
     port.close()
     rest = [one.target.name for one in seen.all_due(stop)]
@@ -215,10 +215,10 @@ def test_what_failed_is_looked_at_by_some_threads_alone(followed: Followed, port
 
 def test_what_a_look_raises_is_heard(followed: Followed) -> None:
     class Broken(PushWatch):
-        def look(self, target: PushTarget, now: float) -> Look:
+        def look(self, target: PushTarget, now: float) -> DriftCheck:
             raise ValueError(target.name)
 
-    seen = TargetLooks(Broken(followed.pushing(), 300.0, ("rg",)))
+    seen = DriftChecks(Broken(followed.pushing(), 300.0, ("rg",)))
     seen.begin()
     with pytest.raises(ValueError, match="rg"):
-        list(seen.found(WAIT_SECONDS))
+        list(seen.finished(WAIT_SECONDS))

@@ -149,9 +149,9 @@ def test_one_of_several_processes_delivers(hook: Hooked) -> None:
     hook.grant()
     first, second = hook.delivery(), hook.delivery()
     (target,) = first.due()
-    assert first._taken(target) is not None
+    assert first._claimed(target) is not None
     assert not second.due()
-    assert second._taken(target) is None
+    assert second._claimed(target) is None
     hook.now += LEASE_SECONDS  # the first one was killed
     assert second.deliver_due() == 1
     assert hook.may()

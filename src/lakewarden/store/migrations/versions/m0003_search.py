@@ -19,4 +19,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Takes it away."""
-    search_engine.unmake(op.get_bind())
+    search_engine.drop_index(op.get_bind())

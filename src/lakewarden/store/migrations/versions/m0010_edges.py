@@ -13,7 +13,7 @@ down_revision = "0009"
 def upgrade() -> None:
     """Makes the index again of what there is: a million entities take about a minute."""
     connection = op.get_bind()
-    search_engine.unmake(connection)
+    search_engine.drop_index(connection)
     search_engine.make(connection)
     search_rows.fill(connection)
 

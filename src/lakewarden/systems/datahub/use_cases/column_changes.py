@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.service.column_uses import needing
+from lakewarden.service.column_uses import column_dependents
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.column_labels import DATASET, field_paths, plain_path
 from lakewarden.systems.datahub.aspects.field_types import ASPECT
@@ -38,7 +38,7 @@ class ColumnChange:
         """The ids of the active filters and masks that need a removed column, in order."""
         if not self.gone:
             return []
-        return needing(snapshot, self.dataset, set(self._entities()), self.gone)
+        return column_dependents(snapshot, self.dataset, set(self._entities()), self.gone)
 
     def _entities(self) -> Iterator[Entity]:
         for name in sorted({*self.gone, *map(str.lower, self.gone - self.after)}):

@@ -52,7 +52,7 @@ def create(
     for credential in transaction.store.credentials(realm, INVITATION):
         stored = _read(credential)
         same = stored.user == user if user else (stored.role, stored.user) == (role, "")
-        if not credential.is_good(transaction.now) or (replaces and same):
+        if not credential.is_valid(transaction.now) or (replaces and same):
             transaction.store.drop_credentials(realm, credential.entity)
     secret = tokens.new_text()
     entity, until = _entity(secret), transaction.now + VALIDITY
@@ -74,7 +74,7 @@ def visible_secret(
         return None
     for credential in reading.credentials(realm, INVITATION):
         stored = _read(credential)
-        if (stored.role, stored.user) == (role, "") and credential.is_good(now + SHOWN):
+        if (stored.role, stored.user) == (role, "") and credential.is_valid(now + SHOWN):
             link = reading.credential(realm, credential.entity, LINK)
             if link is not None:
                 return sealing.unseal(link.value)
@@ -84,7 +84,7 @@ def visible_secret(
 def find(reading: Reading, realm: str, secret: str, now: float) -> Invitation | None:
     """The invitation with this secret, if it is valid."""
     credential = reading.credential(realm, _entity(secret), INVITATION)
-    if credential is None or not credential.is_good(now):
+    if credential is None or not credential.is_valid(now):
         return None
     return _read(credential)
 
@@ -94,7 +94,7 @@ def reserved_users(reading: Reading, realm: str, now: float) -> list[str]:
     valid = (
         credential
         for credential in reading.credentials(realm, INVITATION)
-        if credential.is_good(now)
+        if credential.is_valid(now)
     )
     return [stored.user for stored in map(_read, valid) if stored.user]
 

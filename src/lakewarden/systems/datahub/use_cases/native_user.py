@@ -243,7 +243,7 @@ def user_of_reset(
     """The URN of the user of a reset secret, if the email address or the name matches."""
     digest = tokens.digest(secret)
     for credential in reading.credentials(realm_state.realm.name, RESET):
-        if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
+        if credential.is_valid(now) and hmac.compare_digest(credential.value, digest):
             entity = credential.entity
             info = aspects.read(reading, realm_state, [entity]).get(entity, {}).get("corpUserInfo")
             called = {datahub.name_of(entity.name)}

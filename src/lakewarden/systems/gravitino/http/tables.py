@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.obligations import is_limited
 from lakewarden.names.canonical import quoted
-from lakewarden.service.column_uses import needing
+from lakewarden.service.column_uses import column_dependents
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -208,7 +208,7 @@ def _refuse_needed(
     names = {object_store.last(one) for one in gone} | {old for old, _ in draft.renamed}
     deleted = {_column(table, name) for name in _deleted(table, draft)}
     dropped = (gone - moved) | (stored & deleted)
-    ids = needing(state.matrix.snapshot, table, dropped, names) if names else []
+    ids = column_dependents(state.matrix.snapshot, table, dropped, names) if names else []
     if ids and not is_on(exchange, "force"):
         said = f"{', '.join(map(quoted, sorted(names)))}: needed by {', '.join(map(quoted, ids))}"
         raise illegal(f"columns {said} (row filters and column masks); change these, or use force")

@@ -37,7 +37,7 @@ from lakewarden.kernel.statement import Effect
 from lakewarden.pushdown.ranger.style import RangerForm, RangerStyle
 from lakewarden.service import grant
 from lakewarden.service.equivalent_users import equivalent_users
-from lakewarden.service.limited_tables import touched
+from lakewarden.service.limited_tables import newly_limited_tables
 from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.ranger.allowed import Allowed, granted_accesses
 from lakewarden.service.ranger.places import Naming, Places
@@ -144,10 +144,10 @@ class _Form:
         self._translation = TRANSLATIONS[service.type]
         self._levels = sorted({level for level, _ in self._translation.values()})
         snapshot = realm.matrix.snapshot
-        self._limited = touched(snapshot, snapshot)
+        self._limited = newly_limited_tables(snapshot, snapshot)
         if snapshot.table.end != float("inf"):
             later = permanent_access(snapshot)
-            self._limited |= touched(later, later)
+            self._limited |= newly_limited_tables(later, later)
             realm = replace(realm, matrix=Matrix(later))
             self._omit("access that expires gets no policy")
         self._realm, self._service, self._naming = realm, service, naming
@@ -212,7 +212,7 @@ class _Form:
         for one in equivalent_users(
             users, self._realm.matrix.snapshot, single=self._allowed.personal
         ):
-            for id in self._allowed.seen(one.any, database) if database else ():
+            for id in self._allowed.visible_places(one.any, database) if database else ():
                 self._holders.setdefault(Key(DATABASE, "select", id), set()).update(one.names)
             for row in granted_accesses(one.any, self._service, self._allowed, None):
                 if row.level.name in self._ids:

@@ -68,7 +68,7 @@ def _once(
     body: bytes = b"",
 ) -> Answer | None:
     sent = HEADERS if headers is None else headers
-    return client.application.at_once(method, url.encode(), sent, body, "127.0.0.1")
+    return client.application.immediate_response(method, url.encode(), sent, body, "127.0.0.1")
 
 
 def _status(answer: Answer | None) -> int | None:

@@ -16,7 +16,7 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
 from lakewarden.pipeline.ingest.dbt_manifest import read
 from lakewarden.pipeline.ingest.run import ingest
-from lakewarden.service.source_row import NOTES, Row
+from lakewarden.service.source_row import NOTES, STATEMENTS, Row
 from lakewarden.service.system import load_system
 from tests.pipeline.ingest.believed import believed, warden_of
 
@@ -177,6 +177,29 @@ def test_a_grant_opens_nothing_without_the_right_to_use_the_schema(tmp_path: Pat
     words = {"privileges": ["USE_CATALOG", "USE_SCHEMA"], "on": "catalog:lk:Prod"}
     warden.state(id="use", to="members:lk", **words)
     assert warden.check("ana@x.org", "table.load", table).allow
+
+
+@pytest.mark.parametrize(
+    ("config", "column"),
+    [
+        ({"row_access_policy": "own_rows on (id)"}, {}),
+        ({"row_filter": {"function": "own_rows"}}, {}),
+        ({}, {"policy_tags": ["projects/p/locations/l/taxonomies/1/policyTags/2"]}),
+        ({}, {"column_mask": {"function": "last_four"}}),
+        ({}, {"config": {"policy_tags": ["t"]}}),
+    ],
+)
+def test_readers_who_do_not_get_everything_are_listed(
+    tmp_path: Path, config: dict[str, Any], column: dict[str, Any]
+) -> None:
+    grants = {"grants": {"select": ["reporter"]}}
+    model = node(
+        "model", "t", config={**config, **grants}, columns={"id": {"name": "id", **column}}
+    )
+    rows = meant(tmp_path, manifest(nodes={"m": model}), model="gravitino", metalake="lk")
+    assert not [row for row in rows if row.table == STATEMENTS]
+    expected = "m: grant of select to reporter: readers do not get every row or value"
+    assert expected in notes(rows)
 
 
 def test_an_adapter_without_databases_is_one_catalog(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def test_snowflake_as_json_and_as_csv(tmp_path: Path) -> None:
         "OBJECTS_MODIFIED": MODIFIED,
     }
     assert acts(said(tmp_path, "snowflake", lines(record))) == ACCESSED
+    in_utc = {**record, "QUERY_START_TIME": "2024-03-01 08:00:00.000 Z"}
+    assert acts(said(tmp_path, "snowflake", lines(in_utc))) == ACCESSED
     cells = tuple(v if isinstance(v, str) else json.dumps(v) for v in record.values())
     none = ("BEN", "2", "2024-03-01", "[]", "")
     text = table(tuple(record), cells, none)
@@ -92,6 +94,16 @@ def test_query_history_names_no_objects(tmp_path: Path, suffix: str) -> None:
     text = lines(row) if suffix == "json" else table(tuple(row), tuple(row.values()))
     with pytest.raises(BadInput, match="names no objects; export ACCESS_HISTORY"):
         said(tmp_path, "snowflake", text, suffix)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("kind", ["bigquery", "ranger", "trino", "openlineage", "snowflake"])
+def test_a_list_is_refused(tmp_path: Path, kind: str, indent: int | None) -> None:
+    """Set aside line by line, it would show no use at all, and all grants as unused."""
+    with pytest.raises(BadInput, match=r"log: line 1: expected JSON lines, one object a line"):
+        said(tmp_path, kind, json.dumps([{"a": 1}, {"a": 2}], indent=indent))
+    with pytest.raises(BadInput, match=r"log: line 1: expected JSON lines"):
+        said(tmp_path, kind, json.dumps({"a": 1}, indent=2))
 
 
 ORDERS = "projects/corp/datasets/shop/tables/orders"

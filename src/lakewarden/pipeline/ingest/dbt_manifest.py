@@ -5,7 +5,8 @@ location, tags and columns, the owners that their `meta` and their group name, a
 dbt sets on them. Anything else is counted.
 
 SOURCE: dbt manifest schema v10, v11, v12 (schemas.getdbt.com); dbt documentation, grants,
-groups, meta.
+groups, meta; BigQuery configurations (policy tags), Snowflake configurations (row access
+policies), Databricks configurations (row filters, column masks).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ RELATIONS: Final = frozenset({"model", "seed", "snapshot", "source"})
 
 _VERSION = re.compile(r"/manifest/v(\d+)\.json$")
 _EPHEMERAL = "ephemeral"
+_LIMITS_OF_COLUMNS = ("policy_tags", "column_mask")
+_LIMITS_OF_RELATIONS = ("row_access_policy", "row_filter")
 _VIEWS = frozenset({"view", "materialized_view", "materialized view"})
 
 
@@ -42,12 +45,16 @@ class Owner(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A documented column; `type` is empty if the project does not state it."""
+    """A documented column; `type` is empty if the project does not state it.
+
+    `is_limited`: readers may not get its values.
+    """
 
     name: str
     tags: tuple[str, ...]
     type: str = ""
     is_quoted: bool = False
+    is_limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Node:
     """One relation. `name` is dbt's name for it, `identifier` the database's.
 
     `relation` is its full SQL name, with quotes, if the manifest has it. `query` is the SQL that
-    dbt compiled, if the manifest has it.
+    dbt compiled, if the manifest has it. `is_limited`: readers may not get all rows or values.
     """
 
     id: str
@@ -69,6 +76,7 @@ class Node:
     columns: tuple[Column, ...] = ()
     owners: tuple[Owner, ...] = ()
     grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_limited: bool = False
     query: str = ""
     relation: str = ""
     where: str = ""
@@ -166,6 +174,8 @@ def _node(
         for of, called, named in groups.values():
             if called == group and of in ("", package):
                 owners |= dict.fromkeys(named)
+    columns = tuple(_columns(section))
+    has_row_limit = any(config.take(key) for key in _LIMITS_OF_RELATIONS)
     return Node(
         id=id,
         database=section.text("database", ""),
@@ -175,9 +185,10 @@ def _node(
         is_view=materialized in _VIEWS,
         is_described=bool(section.text("description", "").strip()),
         tags=_tags(section, config),
-        columns=tuple(_columns(section)),
+        columns=columns,
         owners=tuple(owners),
         grants=_grants(config),
+        is_limited=has_row_limit or any(column.is_limited for column in columns),
         query=section.text("compiled_code", ""),
         relation=section.text("relation_name", ""),
         where=section.where,
@@ -193,9 +204,9 @@ def _columns(section: Section) -> Iterator[Column]:
     for key, column in section.named("columns").items():
         config = Section(column.take("config") or {}, column.at("config"))
         name = column.text("name", "") or key
-        yield Column(
-            name, _tags(column, config), column.text("data_type", ""), column.flag("quote")
-        )
+        is_limited = any(s.take(key) for s in (column, config) for key in _LIMITS_OF_COLUMNS)
+        type, is_quoted = column.text("data_type", ""), column.flag("quote")
+        yield Column(name, _tags(column, config), type, is_quoted, is_limited)
 
 
 def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner]:

@@ -50,14 +50,30 @@ def opened(file: File) -> Iterator[IO[str]]:
 
 
 def lines(file: File) -> Iterator[tuple[str, str]]:
-    """The non-empty lines, each with its place."""
+    """The non-empty lines of a file of JSON lines, each with its place.
+
+    Raises `BadInput` for a damaged file, and for one with a list or an object over several lines.
+    """
     try:
         with opened(file) as stream:
+            is_first = True
             for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield f"{file.name}: line {number}", line.rstrip("\r\n")
+                if not line.strip():
+                    continue
+                place = f"{file.name}: line {number}"
+                if is_first:
+                    _check_first(line.strip(), place)
+                    is_first = False
+                yield place, line.rstrip("\r\n")
     except (*_DAMAGED, OSError) as error:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def _check_first(line: str, place: str) -> None:
+    """Refuses a file whose lines are no objects: set aside one by one, nothing would be used."""
+    if line in ("[", "{", "[{") or line.startswith("[{"):
+        message = "expected JSON lines, one object a line; `jq -c '.[]?'` makes them of a list"
+        raise BadInput(message, where=place)
 
 
 def json_object(place: str, line: str) -> Mapping[str, object]:

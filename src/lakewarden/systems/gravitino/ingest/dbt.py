@@ -3,8 +3,9 @@
 Each relation is a table or view of the catalog of its database, with the name that the database
 stores: Snowflake stores unquoted names in capitals, others in lower case. A grant of SELECT is a
 statement on the relation, to a role unless the grantee says `user:` or `group:` (BigQuery). It
-allows nothing without the right to use catalog and schema, which dbt does not grant. Owners of
-models have no counterpart: an owner here may drop a table, which a model's owner may not.
+allows nothing without the right to use catalog and schema, which dbt does not grant. It is left out
+if the project limits readers to some rows or values. Owners of models have no counterpart: an owner
+here may drop a table, which a model's owner may not.
 
 SOURCE: gravitino reference 7.
 """
@@ -117,7 +118,10 @@ class InGravitino:
     def _grant_rows(self, entity: Entity, node: Node) -> Iterator[Row]:
         readers: dict[Principal, None] = {}
         for privilege, grantees in node.grants.items():
-            if privilege in _READING:
+            if privilege in _READING and node.is_limited:
+                why = "readers do not get every row or value"
+                yield note_row(node.id, f"grant of {privilege} to {', '.join(grantees)}: {why}")
+            elif privilege in _READING:
                 readers |= dict.fromkeys(map(self._grantee, grantees))
             elif grantees:
                 yield note_row(node.id, f"grant of {privilege} to {', '.join(grantees)}")

@@ -92,19 +92,25 @@ class Picture:
 
 
 def overview() -> Picture:
-    """What lakewarden reads, its stages, which engines ask it and which it pushes to."""
-    sheet = Picture("What lakewarden reads, who asks it, and whom it tells")
+    """What lakewarden reads, its stages, the engines that query it and those it pushes to."""
+    sheet = Picture(
+        "Systems that lakewarden reads, clients that query it, and databases that it pushes to"
+    )
     titles = [models.load(name).title for name in ("gravitino", "datahub", "cdap")]
-    told = set(engine.pushed_engines().values())
-    asking = [engine.load(name).title for name in engine.NAMES if name not in told]
+    pushed = set(engine.pushed_engines().values())
+    asking = [engine.load(name).title for name in engine.NAMES if name not in pushed]
     columns = (
         (10, 270, (("Access control of", "core", titles), ("Read from", "box", _sources()))),
         (
             690,
             220,
             (
-                ("Ask before they act", "core", asking),
-                ("Are told", "box", [engine.load(name).title for name in sorted(told)]),
+                ("Query it before they act", "core", asking),
+                (
+                    "Receive permissions",
+                    "box",
+                    [engine.load(name).title for name in sorted(pushed)],
+                ),
             ),
         ),
     )

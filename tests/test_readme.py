@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 from typing import Final
 
 import pytest
@@ -26,9 +27,10 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 GUIDES = (*sorted((DOCS / "readers").glob("*.md")), DOCS / "faq.md")
-RUN = (DOCS / "cli.md", DOCS / "serving.md", *GUIDES)
-PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "index.md", *RUN)
-"""The pages whose examples run independently; those of the README run in order."""
+RUN = (DOCS / "cli.md", DOCS / "serving.md")
+"""The pages whose examples run independently."""
+PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "index.md", *GUIDES, *RUN)
+"""These, and pages whose examples run in order."""
 OTHERS = tuple(
     page
     for page in sorted({*DOCS.glob("*.md"), *DOCS.glob("lint/*.md"), *DOCS.glob("examples/*.md")})
@@ -53,6 +55,12 @@ def blocks(page: Path) -> Iterator[str]:
             command = _VARIABLES.sub("", line.strip().removeprefix("$ "))
             if command.split(" ")[0] in PROGRAMS:
                 yield command
+
+
+def fenced(page: Path) -> Iterator[tuple[str, str]]:
+    """The fenced blocks of a page, each with its language; indented ones are dedented."""
+    for _, language, text in _BLOCK.findall(page.read_text("utf-8")):
+        yield language, dedent(text)
 
 
 def mentions(page: Path) -> Iterator[str]:
@@ -87,7 +95,7 @@ EXAMPLES = [
 UNDERSTOOD = list(
     {
         command: (page.name, command)
-        for page in (*OTHERS, README, *RUN)
+        for page in (*OTHERS, README, *GUIDES, *RUN)
         for command in blocks(page)
     }.values()
 )
@@ -183,6 +191,39 @@ def test_every_example_runs(
     assert code in (0, 1), capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("unstarted")
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.nightly] * (page.stem == "administrator"))
+        for page in GUIDES
+    ],
+    ids=lambda page: page.stem,
+)
+def test_a_guide_is_followed_from_top_to_bottom(
+    page: Path,
+    estate: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for language, text in fenced(page):
+        match language:
+            case "sh":
+                subprocess.run(["sh", "-ec", text], check=True)
+            case "python":
+                exec(text, {})  # noqa: S102 — the page's own example
+            case _:
+                for line in text.splitlines():
+                    program, *rest = words(line)
+                    assert program == "lakewarden"
+                    if rest == DEMO:  # the README's, which runs there
+                        shutil.copytree(estate, "estate")
+                    else:
+                        assert main(rest) in (0, 1), capsys.readouterr().err
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 def test_the_readme_is_followed_from_top_to_bottom(
     estate: Path,
@@ -192,13 +233,12 @@ def test_the_readme_is_followed_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(estate, "estate")  # where the demo finds it and does not create it again
-    shutil.copy(POLICY, "policy.toml")
     shutil.copy(estates.SMALL_EXPORT, "metadata.json")
     Path("tables").mkdir()
     Path("tables", "principals.csv").write_text("kind,name\nuser,ana\n", "utf-8")
     with ExitStack() as stack:
         follower = Follower(stack, capsys)
-        for language, text in _FENCED.findall(README.read_text("utf-8")):
+        for language, text in fenced(README):
             follower.follow(language, text)
     assert follower.called == len(_ANSWERED)
     assert follower.verbs >= set(FOLLOWED)
@@ -216,8 +256,10 @@ class Follower:
 
     def follow(self, language: str, text: str) -> None:
         match language:
-            case "sh":
+            case "sh" if text.startswith("curl "):
                 self._call(text)
+            case "sh":
+                subprocess.run(["sh", "-ec", text], check=True)
             case "python" if "gravitino" not in text:  # see tests/wire/gravitino
                 exec(text, {})  # noqa: S102 — the page's own example
             case "" if text.startswith("$ lakewarden "):
@@ -231,7 +273,7 @@ class Follower:
         program, *rest = command
         if program == "make":
             assert rest[0] in ("demo", "test")
-            rest = ["demo", "--once", "--dir", "estate"] if rest[0] == "demo" else []
+            rest = DEMO if rest[0] == "demo" else []
         if not rest or any(machine in word for word in rest for machine in ELSEWHERE):
             return ""
         if rest[0] == "serve":
@@ -254,7 +296,8 @@ class Follower:
         self.called += 1
 
 
-_FENCED: Final = re.compile(r"^```([a-z]*)\n(.*?)^```", re.DOTALL | re.M)
+DEMO: Final = ["demo", "--once", "--dir", "estate"]
+"""Writes the sample data that most pages use."""
 
 _ANSWERED: Final = {
     "/api/graphql": '{"urn":"urn:li:corpuser:ana"}',

@@ -41,7 +41,7 @@ def blocks(text: str) -> list[Block]:
 
 def parts() -> tuple[str, str]:
     """The jobs of the pipeline, and the step that needs a database."""
-    jobs, _, push = PAGE.read_text("utf-8").partition("\n## 10. Tell a database\n")
+    jobs, _, push = PAGE.read_text("utf-8").partition("\n## 10. Push to a database\n")
     return jobs, push
 
 

@@ -16,7 +16,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -81,10 +83,36 @@ def build(tools: Path) -> Mapping[str, str]:
     with TemporaryDirectory() as again:
         run(tools, "-m", "build", "--outdir", again)
         first, second = digests(OUT), digests(Path(again))
-    if first != second:
-        raise NotReady(f"two builds differ: {first}, {second}")
+        if first != second:
+            raise NotReady(difference(OUT, Path(again)))
     run(tools, "-m", "twine", "check", "--strict", *(OUT / name for name in first))
     return first
+
+
+def difference(first: Path, second: Path) -> str:
+    """Which files differ between the distributions of two folders."""
+    members = {
+        f"{path.name}: {name}"
+        for path in (first / name for name in digests(first))
+        if (second / path.name).exists()
+        for name, _ in contents(path).items() ^ contents(second / path.name).items()
+    }
+    others = digests(first).keys() ^ digests(second).keys()
+    found = sorted({*members, *others}) or ["only the archives themselves, such as their times"]
+    listed = "\n".join(f"  {name}" for name in found[:20])
+    return f"two builds differ; leave the tree unchanged while they run:\n{listed}"
+
+
+def contents(archive: Path) -> Mapping[str, str]:
+    """The SHA-256 of each file in a wheel or sdist, by name."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as packed:
+            files = {name: packed.read(name) for name in packed.namelist()}
+    else:
+        with tarfile.open(archive) as packed_tar:
+            opened = ((one.name, packed_tar.extractfile(one)) for one in packed_tar)
+            files = {name: file.read() for name, file in opened if file is not None}
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
 def materials(tools: Path, wheel: Path) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -142,16 +147,86 @@ def test_a_store_of_a_new_schema_is_written_and_has_to_be_committed(
     assert ran[0][2] == tmp_path
 
 
-def test_pins_of_every_extra_are_those_of_the_environment() -> None:
-    def pins(name: str) -> set[tuple[str, str]]:
-        lines = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8").splitlines()
-        words = [line.split()[0] for line in lines if "==" in line and line[0].isalnum()]
-        return {(pin.partition("==")[0].partition("[")[0], pin.partition("==")[2]) for pin in words}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+OPTIONAL = PROJECT["optional-dependencies"]
+EXTRAS = sorted(OPTIONAL.keys() - {"bench", "dev"})
+"""The extras for users."""
 
-    files = {path.stem for path in (ROOT / "requirements").iterdir()} - {"dev"}
-    assert files >= {"all", "enforce", "gateway", "server", "spark"}
-    for name in files:
-        assert pins(name) <= pins("dev"), name
+
+def pins(name: str) -> set[tuple[str, str]]:
+    """Packages and versions of a file of `requirements`; a package may have several by platform."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    found = re.findall(r"^([\w.-]+)(?:\[.*?\])?==(\S+)", text, re.M)
+    return {(canonicalize_name(package), version) for package, version in found}
+
+
+def required(extra: str) -> Iterator[Requirement]:
+    """The requirements of lakewarden with an extra."""
+    yield from map(Requirement, PROJECT["dependencies"])
+    for requirement in map(Requirement, OPTIONAL[extra]):
+        if requirement.name != PROJECT["name"]:
+            yield requirement
+        for other in requirement.extras if requirement.name == PROJECT["name"] else ():
+            yield from required(other)
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_pins_of_an_extra_are_those_of_the_environment_and_meet_its_bounds(extra: str) -> None:
+    pinned = pins(extra)
+    assert pinned <= pins("dev")
+    for requirement in required(extra):
+        name = canonicalize_name(requirement.name)
+        versions = [version for package, version in pinned if package == name]
+        assert versions
+        assert [v for v in versions if not requirement.specifier.contains(v)] == []
+
+
+def test_every_extra_for_users_has_pins_and_a_row_of_the_page() -> None:
+    files = {path.stem for path in (ROOT / "requirements").iterdir()}
+    assert files == {*EXTRAS, "dev"}
+    (locked,) = re.findall(
+        r"^for extra in (.+); do", (ROOT / "scripts/lock.sh").read_text("utf-8"), re.M
+    )
+    assert locked.split() == EXTRAS
+    table = (
+        (ROOT / "docs/installing.md")
+        .read_text("utf-8")
+        .partition("| For |")[2]
+        .partition("\n\n")[0]
+    )
+    named = re.findall(r"`lakewarden\[([a-z-]+)\]`", table)
+    assert sorted(named) == EXTRAS
+
+
+def packed(folder: Path, files: Mapping[str, str]) -> Path:
+    """A folder with a wheel and an sdist that have these files."""
+    folder.mkdir()
+    with (
+        zipfile.ZipFile(folder / "x.whl", "w") as wheel,
+        tarfile.open(folder / "x.tar.gz", "w:gz") as sdist,
+    ):
+        for name, text in files.items():
+            wheel.writestr(name, text)
+            described = tarfile.TarInfo(name)
+            described.size = len(text)
+            sdist.addfile(described, io.BytesIO(text.encode()))
+    return folder
+
+
+def test_builds_that_differ_are_refused_with_the_files_that_differ(
+    release: ModuleType, tmp_path: Path
+) -> None:
+    first = packed(tmp_path / "first", {"same.py": "1", "changed.py": "1"})
+    second = packed(tmp_path / "second", {"same.py": "1", "changed.py": "2", "new.py": "1"})
+    why = release.difference(first, second)
+    assert "leave the tree unchanged" in why
+    listed = [line.strip() for line in why.splitlines()[1:]]
+    names = [
+        f"{file}: {name}" for file in ("x.tar.gz", "x.whl") for name in ("changed.py", "new.py")
+    ]
+    assert listed == names
+    (second / "x.whl").rename(second / "y.whl")
+    assert release.difference(first, second).splitlines()[-2:] == ["  x.whl", "  y.whl"]
 
 
 @pytest.fixture

@@ -83,7 +83,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--columns", type=int, default=0, help="columns of each table of grants")
     parser.add_argument("--stages", default="", help=f"of {', '.join(EVERY)}; default: not ingest")
     parser.add_argument("--again", action="store_true", help="measure finished cells again")
-    parser.add_argument("--keep", action="store_true", help="keep worlds and outputs")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep worlds and outputs; use kept worlds"
+    )
     parser.add_argument("--out", type=Path, default=KEPT, help="where cells are kept")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--save", nargs="?", const="", metavar="FILE", help="keep the result")

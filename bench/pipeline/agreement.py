@@ -1,13 +1,15 @@
 """Checks that an index answers like the kernel; otherwise the figures taken with it are void.
 
 The kernel's snapshot is compiled from the directory, as by verbs with `--from`; the other snapshot
-is read from the index. Both answer the same aimed questions.
+is read from the index. Both answer the same aimed questions. Larger worlds than `LARGEST` are
+compared block by block: `bench.pipeline.by_blocks`.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -18,13 +20,13 @@ from bench.pipeline import opening
 from bench.pipeline.aiming import Aiming
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.request import Reason
+from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.pipeline.directory import load
 
 QUESTIONS = 20_000
 LARGEST = 1_100_000
-"""The largest world that is compiled here beside the index: a million entities, and people."""
+"""The largest world that is compiled as a whole: a million entities, and people."""
 
 MIB_PER_MILLION = 6_000
 """Memory for two snapshots of a million entities and their rows."""
@@ -34,9 +36,7 @@ def reason_not_to(entities: int) -> str:
     """Why the answers are not compared; empty if they can be."""
     if not opening.can_read():
         return f"there is no `{opening.INDEX}` yet"
-    if entities > LARGEST:
-        return f"more than {LARGEST:,} entities"
-    needed, free = MIB_PER_MILLION * entities / 1e6, _available_mib()
+    needed, free = MIB_PER_MILLION * min(entities, LARGEST) / 1e6, _available_mib()
     return "" if free > needed else f"needs {needed:,.0f} MiB of memory, {free:,.0f} are there"
 
 
@@ -73,10 +73,19 @@ def compared(
     kernel: Snapshot, other: Snapshot, random: Random, now: float, count: int
 ) -> dict[str, Any]:
     """The answers of both sides; raises `Void` for the first one that differs or failed."""
+    return compared_by(kernel, Matrix(other).decide, Aiming(kernel, random, now).questions(count))
+
+
+def compared_by(
+    kernel: Snapshot,
+    decide: Callable[[Request], Decision],
+    questions: Iterable[tuple[str, Request]],
+) -> dict[str, Any]:
+    """The kernel's answers and those of `decide`; each question has its aim. Raises `Void`."""
     asked, allowed, denied = Counter[str](), Counter[str](), 0
-    ours, theirs = Matrix(kernel), Matrix(other)
-    for aim, request in Aiming(kernel, random, now).questions(count):
-        truth, answer = ours.decide(request), theirs.decide(request)
+    ours = Matrix(kernel)
+    for aim, request in questions:
+        truth, answer = ours.decide(request), decide(request)
         if (truth.allow, truth.reason) != (answer.allow, answer.reason):
             raise Void(f"the index says {answer.reason}, the kernel {truth.reason}: {request}")
         if truth.reason is Reason.ERROR:

@@ -7,7 +7,7 @@ moved: to another caller, another operation, or a neighbouring entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
@@ -15,7 +15,7 @@ from typing import TypeVar
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.grants import Grant, Grouped
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
@@ -32,22 +32,34 @@ Granted = tuple[str, Grant]
 
 @dataclass
 class Aiming:
-    """Generates questions about the content of a snapshot."""
+    """Generates questions about the content of a snapshot, or only about the ids `within`."""
 
     snapshot: Snapshot
     random: Random
     now: float
+    within: BitMap = field(default_factory=BitMap)
     allows: list[Granted] = field(init=False)
     denies: list[Granted] = field(init=False)
+    owned: dict[int, BitMap] = field(init=False)
     users: list[Principal] = field(init=False)
     asking: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         table, memberships = self.snapshot.table, self.snapshot.coded.memberships
-        self.allows = [(p, g) for p, found in sorted(table.allow.items()) for g in found.every]
-        self.denies = [(p, g) for p, found in sorted(table.deny.items()) for g in found.every]
+        self.within = self.within or self.snapshot.coded.tree.stored
+        self.allows, self.denies = list(self._granted(table.allow)), list(self._granted(table.deny))
+        owned = ((owner, ids & self.within) for owner, ids in self.snapshot.owned_by.items())
+        self.owned = {owner: ids for owner, ids in sorted(owned) if ids}
         stored = map(memberships.principals.__getitem__, sorted(memberships.stored))
         self.users = [principal for principal in stored if principal.kind == USER]
+
+    def _granted(self, side: Mapping[str, Grouped]) -> Iterator[Granted]:
+        """The grants whose scope has some of the entities."""
+        bitmaps, within = self.snapshot.bitmaps, self.within
+        for privilege, found in sorted(side.items()):
+            for grant in found.every:
+                if bitmaps[grant.scope].intersect(within):
+                    yield privilege, grant
 
     def questions(self, count: int) -> Iterator[tuple[str, Request]]:
         """`count` questions, each with its aim."""
@@ -60,24 +72,23 @@ class Aiming:
 
     def _aimed(self, aim: str) -> Request:
         match aim:
-            case "allow":
+            case "allow" if self.allows:
                 return self._at(self.allows, far=False)
-            case "deny":
+            case "deny" if self.denies or self.allows:
                 return self._at(self.denies or self.allows, far=False)
-            case "depth":
+            case "depth" if self.denies or self.allows:
                 return self._at([*self.allows, *self.denies], far=True)
-            case "owner":
+            case "owner" if self.owned:
                 return self._by_owner()
             case _:
-                target = self._one_of(self.snapshot.coded.tree.stored)
+                target = self._one_of(self.within)
                 return Request(self.random.choice(self.users), self._act(target), target, self.now)
 
     def _at(self, grants: Sequence[Granted], *, far: bool) -> Request:
         """A user that the grant applies to, about an entity in its scope."""
         snapshot = self.snapshot
         privilege, grant = self.random.choice(grants)
-        inside = snapshot.bitmaps[grant.scope] & snapshot.coded.tree.stored
-        id = self._place(inside or snapshot.coded.tree.stored, far=far)
+        id = self._place(snapshot.bitmaps[grant.scope] & self.within, far=far)
         target = snapshot.coded.tree.entity(id)
         holders = sorted(grant.principals)
         if grant.owners is not None:
@@ -92,9 +103,8 @@ class Aiming:
         return max(few, key=lambda id: sum(1 for _ in tree.ancestors(id))) if far else few[0]
 
     def _by_owner(self) -> Request:
-        owned_by = self.snapshot.owned_by
-        owner = self.random.choice(sorted(owned_by))
-        target = self._one_of(owned_by[owner])
+        owner = self.random.choice(list(self.owned))
+        target = self._one_of(self.owned[owner])
         return Request(self._below(owner, far=False), self._act(target), target, self.now)
 
     def _below(self, id: int, *, far: bool) -> Principal:
@@ -143,7 +153,7 @@ class Aiming:
                 id = tree.find(request.target) or 0
                 beside = min(max(0, id + self.random.choice((-2, -1, 1, 2))), len(tree) - 1)
                 target = tree.entity(beside)
-                is_same = beside in tree.stored and target.type == request.target.type
+                is_same = beside in self.within and target.type == request.target.type
                 return replace(request, target=target) if is_same else request
 
     def _dressed(self, request: Request) -> Request:

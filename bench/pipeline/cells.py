@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.literal import Void
-from bench.pipeline import agreement
+from bench.pipeline import agreement, by_blocks
 from bench.pipeline.estate import Size, World
 from bench.pipeline.measure import run_apart
 from bench.pipeline.stages import Figures, Stage, measured
 from bench.result import machine, rounded
 from bench.text import say
 from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
-from lakewarden.pipeline.version_folder import VERSIONS
+from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 
 KEPT = Path("build/bench/pipeline")
 """The folder of the results."""
@@ -57,6 +57,7 @@ class Bench:
     again: bool = False
     keep_worlds: bool = False
     agree: Agree = agreement.apart
+    agree_by_blocks: Agree = by_blocks.apart
 
     def cells(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
         """The results of all cells; known ones are reused."""
@@ -102,15 +103,14 @@ class Bench:
     def _measure(self, cell: Cell) -> dict[str, Any]:
         """Runs all stages of a cell; stores a void result, too, with the reason."""
         work = self.kept / "work" / cell.name
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+        world = self._world(cell, work)
         result: dict[str, Any] = {
             **machine(),
             "kind": cell.world.kind,
             "size": asdict(cell.size),
             "seed": cell.seed,
             "memory": "samples of all processes of a stage, every 0.3 s or less often",
-            "world": self._write(cell, work / "world"),
+            "world": world,
             "stages": {},
             "agreement": None,
             "void": None,
@@ -125,6 +125,19 @@ class Bench:
         if not self.keep_worlds:
             shutil.rmtree(work)
         return final
+
+    def _world(self, cell: Cell, work: Path) -> Figures:
+        """Generates the world in an otherwise empty folder; one that was kept is used again."""
+        kept, world, file = work.with_name(f"{work.name}.kept"), work / "world", self._file(cell)
+        if self.keep_worlds and (world / MANIFEST).exists() and file.exists():
+            world.rename(kept)
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        if not kept.exists():
+            return self._write(cell, world)
+        kept.rename(world)
+        figures: Figures = json.loads(file.read_text("utf-8"))["world"]
+        return figures
 
     def _write(self, cell: Cell, out: Path) -> Figures:
         """Generates the world in a separate process."""
@@ -163,10 +176,12 @@ class Bench:
         return measured(stage, places, manifest.settings, Path(places[stage.name]))
 
     def _agreement(self, cell: Cell, world: Path, index: Path) -> dict[str, Any]:
-        reason = agreement.reason_not_to(read_manifest(world).tables["entities"].rows)
+        entities = read_manifest(world).tables["entities"].rows
+        reason = agreement.reason_not_to(entities)
         if reason:
             return {"skipped": reason}
-        found = self.agree(world, index, cell.seed)
+        agree = self.agree if entities <= agreement.LARGEST else self.agree_by_blocks
+        found = agree(world, index, cell.seed)
         say(f"  answers: {found['asked']:,} asked, {found['allowed']:,} allowed, none differs")
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +27,13 @@ _BATCH_ROWS = 65_536
 
 def content_of(folder: Location, table: str) -> Content:
     """Rows and digest of one written table. Raises `BadInput` if it cannot be read."""
-    digest = Digest(len(COLUMNS[table]))
-    for batch in batches(folder, table):
-        digest.add(batch)
+    digest, rows = Digest(len(COLUMNS[table])), batches(folder, table)
+    # The next rows are decoded while these are hashed: both release the interpreter lock.
+    with ThreadPoolExecutor(1) as reader:
+        decoded = reader.submit(next, rows, None)
+        while (batch := decoded.result()) is not None:
+            decoded = reader.submit(next, rows, None)
+            digest.add(batch)
     return digest.content()
 
 

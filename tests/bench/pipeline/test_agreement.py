@@ -144,9 +144,9 @@ def test_the_reason_for_not_comparing_answers_is_printed(monkeypatch: pytest.Mon
     assert EVERY["snapshot"].missing() == reason_not_to(1_000)
     monkeypatch.setattr(opening, "can_read", lambda: True)
     assert reason_not_to(1_000) == ""
-    assert reason_not_to(3_000_000) == "more than 1,100,000 entities"
     monkeypatch.setattr(agreement, "_available_mib", lambda: 100.0)
     assert reason_not_to(1_000_000) == "needs 6,000 MiB of memory, 100 are there"
+    assert reason_not_to(10_000_000) == "needs 6,600 MiB of memory, 100 are there"
 
 
 def test_opening_tells_seconds_until_the_first_answer(

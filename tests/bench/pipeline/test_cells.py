@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,25 @@ def test_answers_that_cannot_be_compared_are_noted(
     monkeypatch.setattr(agreement, "reason_not_to", lambda entities: "too many")
     [found] = bench(log, FIRST).cells([CELL])
     assert found["agreement"] == {"skipped": "too many"}
+
+
+def test_a_large_world_is_compared_by_blocks(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement, "LARGEST", TINY.entities // 2)
+    large = replace(bench(log, FIRST), agree_by_blocks=lambda *_: {"asked": 5, "allowed": 2})
+    [found] = large.cells([CELL])
+    assert found["agreement"] == {"asked": 5, "allowed": 2}
+
+
+def test_a_kept_world_is_used_again(log: Path) -> None:
+    kept = Bench([], log.parent / "kept", again=True, keep_worlds=True)
+    [first] = kept.cells([CELL])
+    work = log.parent / "kept" / "work" / CELL.name
+    (work / "index").mkdir()
+    (work / "world" / "note").touch()
+    [second] = kept.cells([CELL])
+    assert second["world"] == first["world"]
+    assert [place.name for place in work.iterdir()] == ["world"]
+    assert (work / "world" / "note").exists()
 
 
 @pytest.mark.nightly

@@ -76,6 +76,30 @@ def test_what_allows_and_cannot_be_said_is_left_out_and_told(given: Policy, note
     assert note in "; ".join(notes(rows))
 
 
+@pytest.mark.parametrize(
+    ("words", "lost"),
+    [
+        (("select", "drop", "index"), "drop, index on schema:lk:hive1.sales"),
+        (("select", "update"), "update on schema:lk:hive1.sales"),
+        (("drop",), "drop on schema:lk:hive1.sales"),
+        ((), "no access on schema:lk:hive1.sales"),
+        (("select", "update", "alter", "create"), ""),
+        (("all",), ""),
+    ],
+)
+def test_an_access_without_a_meaning_is_listed_beside_others(
+    words: tuple[str, ...], lost: str
+) -> None:
+    given = policy("p", "sales", "*", "*", policyItems=[item(*words, users=["ana"])])
+    found = notes(meant(given)[1])
+    assert found == ([f"policy p: {lost}"] if lost else [])
+
+
+def test_a_policy_of_another_type_is_listed() -> None:
+    _, rows = meant(NAMED, {**SALES, "policyType": 3})
+    assert "what a policy of the type 3 allows" in "; ".join(notes(rows))
+
+
 def test_a_pattern_means_those_that_some_policy_names() -> None:
     wide = policy("wide", "sa?es*", "*", "*", policyItems=[item("select", users=["ana"])])
     other = policy("other", "staff", "people", "*")

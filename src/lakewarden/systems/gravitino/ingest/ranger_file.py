@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".json", ".jsonl")
 
+_KINDS: Final = range(3)
+"""The types of policies: access, masks and row filters."""
+
 _ALWAYS: Final = (Window(),)
 _READING: Final = frozenset({"select"})
 
@@ -212,6 +215,8 @@ class Meaning:
     def _policy(self, policy: Policy) -> None:
         if policy.overrides:
             self.note(policy, "priority: a DENY of another policy still counts")
+        if policy.kind not in _KINDS:
+            self.note(policy, f"what a policy of the type {policy.kind} allows")
         if policy.kind == ACCESS:
             for index, item in enumerate(policy.allow):
                 self._allow(policy, index, item)
@@ -258,9 +263,10 @@ class Meaning:
         self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
     ) -> None:
         accesses = self.scopes.gives(item.accesses, place)
+        lost = sorted(self.scopes.without_meaning(item.accesses, place))
+        if lost or not item.accesses:
+            self.note(policy, f"{', '.join(lost) or 'no access'} on {place.entity}")
         if not accesses:
-            listed = ", ".join(sorted(item.accesses))
-            self.note(policy, f"{listed} on {place.entity}")
             return
         granted: dict[Entity, set[str]] = {place.entity: set(accesses)}
         for entity, privilege in self.scopes.needs(place, accesses):

@@ -271,6 +271,16 @@ class Scopes:
             privileges.add("USE_CATALOG")
         return privileges
 
+    def without_meaning(self, accesses: Iterable[str], place: Place) -> set[str]:
+        """The accesses that add nothing to the privileges at that place."""
+        all_given = set(accesses)
+        given = self.gives(all_given, place)
+        return {
+            access
+            for access in all_given
+            if not self.gives({access}, place) and self.gives(all_given - {access}, place) == given
+        }
+
     def needs(self, place: Place, accesses: set[str]) -> Iterator[tuple[Entity, str]]:
         """The USE privileges required for these privileges, which Ranger does not require."""
         entity: Entity | None = place.entity

@@ -101,6 +101,7 @@ SERVICE: Final = "00000000-1111-2222-3333-444444444444"
     ("known", "users"),
     [
         ([Entity("user", "lk:ana@corp.test")], {"ana@corp.test", SERVICE}),
+        ([Entity("user", "other:ana@corp.test")], {"ana@corp.test", "ben@corp.test", SERVICE}),
         ([Entity("table", "lk:main.shop.other")], {"ana@corp.test", "ben@corp.test", SERVICE}),
     ],
 )

@@ -99,8 +99,9 @@ class ExportContent:
         """Adds entities that exist but are not in the source; users among them are its people."""
         for entity in entities:
             self._add(entity)
-            if entity.type == USER:
-                self._people.add(Principal(USER, entity.name.partition(":")[2]))
+            metalake, _, name = entity.name.partition(":")
+            if entity.type == USER and metalake == self.metalake:
+                self._people.add(Principal(USER, name))
 
     def _exists(self, record: Exists) -> None:
         entity = self.named(record.on)

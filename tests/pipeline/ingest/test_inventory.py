@@ -11,6 +11,7 @@ import pytest
 
 from lakewarden.cli import main
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.directory import load
@@ -23,7 +24,9 @@ from lakewarden.service.source_row import (
     Row,
     attribute_row,
     entity_row,
+    membership_row,
     placement_row,
+    statement_row,
 )
 from lakewarden.service.system import System, load_system
 from lakewarden.service.warden import Warden
@@ -325,3 +328,30 @@ def editable(system: System) -> set[str]:
 
 def ids(directory: Path) -> set[str]:
     return {statement.id for statement in load(directory).facts.statements}
+
+
+def test_a_grant_to_everybody_that_reaches_users_of_other_parts_is_noted() -> None:
+    def members(*names: str) -> list[Row]:
+        lake = members_of("lk")
+        return [membership_row(Principal("user", name), lake, "w") for name in names]
+
+    grant: dict[str, object] = {
+        "id": "g",
+        "effect": "allow",
+        "privileges": ["USE_CATALOG"],
+        "to": ["members:lk"],
+        "on": "catalog:lk:c",
+    }
+    deny = {**grant, "id": "d", "effect": "deny"}
+    public = [*members("ana"), statement_row(grant, "w")]
+    cases: list[tuple[list[Row], list[str]]] = [
+        (members("ana"), []),
+        ([*members("ana", "ben", "cid"), statement_row(deny, "w")], ["2 users"]),
+    ]
+    for other, expected in cases:
+        rows = merged([("part a", public), ("part b", other)])
+        found = [row.cells for row in rows if row.table == NOTES]
+        assert found == [
+            ("members:lk", f"grants of part a to everybody reach {count} of other parts")
+            for count in expected
+        ]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import ROLE
+from lakewarden.kernel.principal import IMPLIED, ROLE
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.models.own import ModelText
@@ -303,20 +303,22 @@ def merged(
 
     Contradictions within one part are left to the checks of every run. A role with different
     members in two parts is noted: it is one role here, and the members of each part get the other's
-    grants to it. `unstated` are the defaults in force in a part that does not state them itself. If
-    another part has deleted such a default, one that only allows is deleted, with a note; any other
-    is an error.
+    grants to it. So is a grant to everybody that reaches users of other parts. `unstated` are the
+    defaults in force in a part that does not state them itself. If another part has deleted such a
+    default, one that only allows is deleted, with a note; any other is an error.
     """
     yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
     holders: dict[str, dict[str, set[tuple[str, ...]]]] = {}
     stated: dict[str, dict[str, bool]] = {}
+    everybody = _Everybody()
     for name, rows in parts:
         mine: dict[tuple[str, ...], set[str]] = {}
         for row in rows:
             if row.reason:
                 yield row
                 continue
+            everybody.add(name, row)
             if row.table == MEMBERSHIPS and row.cells[2] == ROLE:
                 of_role = holders.setdefault(row.cells[3], {})
                 of_role.setdefault(name, set()).add(row.cells[:2])
@@ -343,6 +345,37 @@ def merged(
         if len(set(map(frozenset, members.values()))) > 1:
             text = f"has other members in {' and in '.join(members)}, and is one role here"
             yield note_row(f"role:{role}", text)
+    yield from everybody.notes()
+
+
+class _Everybody:
+    """The users of each part, by the implied set of which they are members, and grants to it."""
+
+    def __init__(self) -> None:
+        self._users: dict[str, dict[str, set[str]]] = {}
+        self._granting: dict[str, set[str]] = {}
+
+    def add(self, part: str, row: Row) -> None:
+        """Adds a row of a part."""
+        if row.table == MEMBERSHIPS and row.cells[2] == IMPLIED:
+            by_part = self._users.setdefault(row.cells[3], {})
+            by_part.setdefault(part, set()).add(row.cells[1])
+        elif row.table == STATEMENTS and '"members:' in row.cells[1]:
+            statement = json.loads(row.cells[1])
+            if statement.get("effect", "allow") == Effect.ALLOW.value:
+                for name in statement.get("to", ()):
+                    self._granting.setdefault(name, set()).add(part)
+
+    def notes(self) -> Iterator[Row]:
+        """A note for each part whose grants to everybody reach users of other parts."""
+        for implied, parts in sorted(self._granting.items()):
+            users = self._users.get(implied, {})
+            known = set[str]().union(*users.values())
+            for part in sorted(parts):
+                others = len(known - users.get(part, set()))
+                if others:
+                    text = f"grants of {part} to everybody reach {others:,} users of other parts"
+                    yield note_row(implied, text)
 
 
 def _deleted_elsewhere(

@@ -43,14 +43,8 @@ class Access:
         self._realm = realm
         self.used: dict[tuple[str, Entity], str] = {}
         """The operations that were checked and allowed, by act and entity."""
-        self._answers = EngineAccess(
-            realm,
-            mapping,
-            settings,
-            lambda operation, entity: actor.request(
-                realm.realm, realm.system, operation, entity, now=now
-            ),
-        )
+        asking = actor.request(realm.realm, realm.system, "", now=now)
+        self._answers = EngineAccess(realm, mapping, settings, asking)
 
     def open_session(self) -> None:
         """Raises `Denied` for a user who is not one of the realm."""

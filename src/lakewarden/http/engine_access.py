@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, cast
@@ -39,16 +39,12 @@ _ORDER: Final = (
 """The parts of a name, from the outermost."""
 
 
-Asking = Callable[[str, Entity], Request]
-"""The request of one user, for an operation of the model on an entity."""
-
-
-def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> Asking:
-    """Requests of a user whom an engine names, with groups in addition to the stored ones."""
+def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> Request:
+    """The request of a user whom an engine names, with groups in addition to the stored ones."""
     system = realm.system
     principal = system.identities.user(user)
     sent = tuple(system.spelled(Principal(GROUP, name)) for name in groups)
-    return lambda operation, entity: Request(principal, operation, entity, now, groups=sent)
+    return Request(principal, "", NO_RESOURCE, now, groups=sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +67,10 @@ class NamesIndex:
 
 
 class EngineAccess:
-    """The answers of a realm about one user at one time."""
+    """The answers of a realm about one user at one time: the principal and time of `asking`."""
 
     def __init__(
-        self, realm: RealmState, mapping: EngineMapping, settings: EngineRealm, asking: Asking
+        self, realm: RealmState, mapping: EngineMapping, settings: EngineRealm, asking: Request
     ) -> None:
         self.realm = realm
         self.mapping = mapping
@@ -384,7 +380,8 @@ class EngineAccess:
 
     def request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
         """The user's request for an operation of the model."""
-        return self._asking(operation, entity)
+        asking = self._asking
+        return Request(asking.principal, operation, entity, asking.now, groups=asking.groups)
 
     def _operation(self, act: Act) -> str:
         return self.mapping.operation(act.name)

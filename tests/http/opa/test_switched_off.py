@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -101,7 +102,7 @@ def test_names_that_are_not_stored_are_closed_and_none_is_listed(engine: str) ->
 
 def test_a_read_by_an_application_is_none_and_what_the_realm_allows_stands() -> None:
     realm = switched(METALAKE)
-    request = vouched(realm, "ana", (), 0.0)("", realm.system.entity(ORDERS))
+    request = replace(vouched(realm, "ana", (), 0.0), target=realm.system.entity(ORDERS))
     assert limited_read(realm, request, "duckdb", {"id": "integer"}).may_read
     assert not engine_read(realm, request, "duckdb", {"id": "integer"}).may_read
     before = switched(METALAKE, "true")

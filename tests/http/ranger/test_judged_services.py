@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -208,10 +208,10 @@ def _bound(
     masked = [Entity("column", f"{table.name}.{column}")]
     if table.type == "view":  # where a column cannot be named, it has the view's masks
         masked.append(table)
-    asked = [asking("", one) for one in masked]
+    asked = [replace(asking, target=one) for one in masked]
     is_masked = any(column_mask(world.state, [one], "hive", column, "string") for one in asked)
     value = shown(world.state, world.service, asked, table, column) if is_masked else ""
-    return row_filters(world.state, asking("", table), "hive"), is_masked, value
+    return row_filters(world.state, replace(asking, target=table), "hive"), is_masked, value
 
 
 def _with_containers(world: ServiceWorld, entity: Entity) -> Iterator[Entity]:

@@ -22,9 +22,7 @@ from lakewarden.http.iceberg.backend import Backend
 from lakewarden.http.iceberg.errors import IcebergError, error_reply
 from lakewarden.http.iceberg.guard import ENGINE, Guard, denial
 from lakewarden.http.iceberg.questions import TargetedAct
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
-from lakewarden.kernel.request import Request
 from lakewarden.registry import registry
 
 PATH: Final = "/iceberg"
@@ -188,12 +186,7 @@ class Iceberg:
 
 def _access(exchange: Exchange, settings: IcebergRealm) -> EngineAccess:
     realm = exchange.realm_state
-
-    def asking(operation: str, entity: Entity = NO_RESOURCE) -> Request:
-        return exchange.actor.request(
-            realm.realm, realm.system, operation, entity, now=exchange.now
-        )
-
+    asking = exchange.actor.request(realm.realm, realm.system, "", now=exchange.now)
     return EngineAccess(realm, realm.system.engines[ENGINE], settings, asking)
 
 

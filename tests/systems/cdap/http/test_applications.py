@@ -11,7 +11,8 @@ import pytest
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import SYSTEM
-from lakewarden.systems.cdap.http.deploying import VERSIONS, latest
+from lakewarden.systems.cdap.http.deploying import latest
+from lakewarden.systems.cdap.http.versions import VERSIONS
 from tests.systems.cdap.http.wire import BOSS, REALM, Json, Wire
 
 SPACE = "namespaces/sales"

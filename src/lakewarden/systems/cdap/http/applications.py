@@ -23,17 +23,7 @@ from lakewarden.systems.cdap.http.authorization import (
 )
 from lakewarden.systems.cdap.http.bodies import Json, empty_reply, ok, present
 from lakewarden.systems.cdap.http.deleting import delete_all
-from lakewarden.systems.cdap.http.deploying import (
-    ONE,
-    PATH,
-    PRINCIPAL,
-    UNVERSIONED,
-    VERSION,
-    VERSIONS,
-    latest,
-    version_of,
-    versions_in,
-)
+from lakewarden.systems.cdap.http.deploying import ONE, PATH, PRINCIPAL, VERSION, latest
 from lakewarden.systems.cdap.http.ids import (
     SHOWN,
     application,
@@ -44,6 +34,13 @@ from lakewarden.systems.cdap.http.ids import (
     program_type,
 )
 from lakewarden.systems.cdap.http.running import refuse_running
+from lakewarden.systems.cdap.http.versions import (
+    UNVERSIONED,
+    VERSIONS,
+    other_versions,
+    version_of,
+    versions_in,
+)
 
 
 def listed_all(exchange: Exchange) -> Reply:
@@ -107,12 +104,7 @@ def delete_version(exchange: Exchange) -> Reply:
 
     def drop_version(transaction: WriteTransaction) -> None:
         body = object_store.document_in(transaction, exchange.realm, app)
-        version_of(app, body, version)
-        remaining = {
-            name: version_body
-            for name, version_body in versions_in(body).items()
-            if name != version
-        }
+        remaining = other_versions(app, body, version)
         if remaining:
             object_store.put(transaction, exchange.realm, app, **{VERSIONS: remaining})
         else:

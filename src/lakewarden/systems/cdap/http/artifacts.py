@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Final, cast
+from typing import Final
 
 from lakewarden.http import strict_json
 from lakewarden.http.exchange import Exchange, Reply, Route
@@ -34,6 +34,13 @@ from lakewarden.systems.cdap.http.bodies import (
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import SYSTEM, inside, last, namespace, namespace_of
+from lakewarden.systems.cdap.http.versions import (
+    UNVERSIONED,
+    VERSIONS,
+    other_versions,
+    version_of,
+    versions_in,
+)
 from lakewarden.systems.cdap.settings import CdapSettings
 
 PATH: Final = "/v3/namespaces/{namespace}/artifacts"
@@ -43,14 +50,8 @@ VERSION: Final = f"{ONE}/versions/{{version}}"
 BYTES: Final = 64 * 1024 * 1024
 """The maximum size of a file, in bytes."""
 
-VERSIONS: Final = "versions"
-"""The member of an artifact's document with the stored data of each version."""
-
 USER_SCOPE: Final = "USER"
 SYSTEM_SCOPE: Final = "SYSTEM"
-
-SNAPSHOT: Final = "-SNAPSHOT"
-"""The suffix of versions that may be overwritten."""
 
 SHIPPED: Final = ("cdap-data-pipeline", "cdap-data-streams")
 """The system artifacts of the release that the server reports."""
@@ -156,7 +157,7 @@ def put_version(
         object_store.add(exchange, transaction, "artifact.add", entity, body)
         return
     stored = versions_in(object_store.document_in(transaction, exchange.realm, entity))
-    if version in stored and not version.endswith(SNAPSHOT):
+    if version in stored and not version.endswith(UNVERSIONED):
         raise exists(f"{cdap.format_id(entity)}.{version}")
     said = stored.get(version, {}).get(object_store.METADATA)
     kept = {**version_body, **present(**{object_store.METADATA: said})}
@@ -169,12 +170,7 @@ def delete(exchange: Exchange) -> Reply:
 
     def drop_version(transaction: WriteTransaction) -> None:
         body = object_store.document_in(transaction, exchange.realm, target)
-        version_of(target, body, version)
-        remaining = {
-            name: version_body
-            for name, version_body in versions_in(body).items()
-            if name != version
-        }
+        remaining = other_versions(target, body, version)
         if remaining:
             object_store.put(transaction, exchange.realm, target, **{VERSIONS: remaining})
         else:
@@ -274,20 +270,6 @@ def check_version(version: str) -> None:
     """Raises `Failure` 400 for an invalid version."""
     if not version or not _VERSION_CHARACTERS.issuperset(version):
         raise bad(f"expected a version of letters, digits and `-._`, got {quoted(version)}")
-
-
-def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
-    """The stored data of each version, by version; an imported artifact has a single one."""
-    versions = body.get(VERSIONS)
-    return {SNAPSHOT: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
-
-
-def version_of(entity: Entity, body: Mapping[str, object], version: str) -> Json:
-    """The stored body of one version; raises `Failure` 404."""
-    version_body = versions_in(body).get(version)
-    if version_body is None:
-        raise not_found(f"{cdap.format_id(entity)}.{version}")
-    return version_body
 
 
 def scope_of(entity: Entity) -> str:

@@ -41,16 +41,13 @@ from lakewarden.systems.cdap.http.ids import (
     namespace_of,
 )
 from lakewarden.systems.cdap.http.object_store import METADATA
+from lakewarden.systems.cdap.http.versions import UNVERSIONED, VERSIONS, version_of, versions_in
 
 PATH: Final = "/v3/namespaces/{namespace}/apps"
 ONE: Final = f"{PATH}/{{app}}"
 VERSION: Final = f"{ONE}/versions/{{version}}"
 
-VERSIONS: Final = "versions"
-"""The member of an application's document: artifact and configuration of each version."""
-
 PRINCIPAL: Final = "principal"
-UNVERSIONED: Final = artifacts.SNAPSHOT
 
 
 class ArtifactBody(Body):
@@ -288,26 +285,12 @@ def _artifact_body(transaction: WriteTransaction, realm: str, plan: Plan) -> Jso
     if not is_stored(transaction.realm(realm), plan.artifact):
         raise not_found(plan.artifact)
     body = object_store.document_in(transaction, realm, plan.artifact)
-    artifacts.version_of(plan.artifact, body, plan.artifact_version)
+    version_of(plan.artifact, body, plan.artifact_version)
     return {
         "name": last(plan.artifact),
         "version": plan.artifact_version,
         "scope": artifacts.scope_of(plan.artifact),
     }
-
-
-def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
-    """The stored data of each version, by version; an imported application has a single one."""
-    versions = body.get(VERSIONS)
-    return {UNVERSIONED: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
-
-
-def version_of(app: Entity, body: Mapping[str, object], version: str) -> Json:
-    """The stored body of one version; raises `Failure` 404."""
-    version_body = versions_in(body).get(version)
-    if version_body is None:
-        raise not_found(f"{cdap.format_id(app)}.{version}")
-    return version_body
 
 
 def latest(body: Mapping[str, object]) -> Json:

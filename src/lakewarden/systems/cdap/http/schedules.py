@@ -33,7 +33,7 @@ from lakewarden.systems.cdap.http.authorization import (
     write_all,
 )
 from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, present, read
-from lakewarden.systems.cdap.http.deploying import UNVERSIONED, latest
+from lakewarden.systems.cdap.http.deploying import latest
 from lakewarden.systems.cdap.http.errors import bad, conflict, exists, not_found
 from lakewarden.systems.cdap.http.history import PATH as PROGRAM
 from lakewarden.systems.cdap.http.ids import application, last, namespace_of, program
@@ -48,6 +48,7 @@ from lakewarden.systems.cdap.http.scheduled import (
     schedules_of,
     started_by,
 )
+from lakewarden.systems.cdap.http.versions import UNVERSIONED
 
 PATH: Final = "/v3/namespaces/{namespace}/apps/{app}/schedules"
 ONE: Final = f"{PATH}/{{schedule}}"

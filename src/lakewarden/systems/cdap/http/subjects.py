@@ -16,12 +16,11 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import ids
-from lakewarden.systems.cdap.http.artifacts import VERSIONS, versions_in
 from lakewarden.systems.cdap.http.bodies import Json
-from lakewarden.systems.cdap.http.deploying import UNVERSIONED
 from lakewarden.systems.cdap.http.errors import not_found
 from lakewarden.systems.cdap.http.object_store import METADATA
 from lakewarden.systems.cdap.http.scheduled import SCHEDULES
+from lakewarden.systems.cdap.http.versions import UNVERSIONED, VERSIONS, versions_in
 
 VIEWS: Final = "views"
 

@@ -112,9 +112,8 @@ class WayCount:
 class Access:
     """The changes in effective access, and in privileges.
 
-    `users` and `entities` are all that any effective change affects, each counted once;
-    `gained` and `lost` count (user, entity, operation). Without `is_whole`, a limit stopped the
-    comparison: the result is correct but incomplete.
+    `users` and `entities` are all that any effective change affects, each counted once. Without
+    `is_whole`, a limit stopped the comparison: the result is correct but incomplete.
     """
 
     reached: tuple[Reached, ...]
@@ -122,9 +121,17 @@ class Access:
     ways: tuple[WayCount, ...]
     users: int
     entities: int
-    gained: int
-    lost: int
     is_whole: bool
+
+    @property
+    def gained(self) -> int:
+        """The number of (user, entity, operation) that are allowed only afterwards."""
+        return sum(one.pairs * len(one.operations) for one in self.reached if one.gained)
+
+    @property
+    def lost(self) -> int:
+        """The number of (user, entity, operation) that are allowed only before."""
+        return sum(one.pairs * len(one.operations) for one in self.reached if not one.gained)
 
 
 def access(before: Matrix, after: Matrix, now: float) -> Access:
@@ -294,22 +301,12 @@ class _Listings:
         reached = tuple(sorted(self._reached(), key=_order))
         users = {user for change in reached for user in change.users}
         ids = BitMap.union(BitMap(), *(self._ids[key] for s in self._changes.values() for key in s))
-        totals = [
-            sum(
-                change.pairs * len(change.operations)
-                for change in reached
-                if change.gained is gained
-            )
-            for gained in (True, False)
-        ]
         return Access(
             reached=reached,
             held=held_changes,
             ways=tuple(self._ways()),
             users=len(users),
             entities=len(ids),
-            gained=totals[0],
-            lost=totals[1],
             is_whole=self.is_whole,
         )
 

@@ -66,22 +66,12 @@ class _Comparison:
         )
         ids = BitMap.union(BitMap(), *(BitMap.deserialize(change.ids) for change in operations))
         users = {user for change in operations for user in change.users} - {SOMEBODY}
-        totals = [
-            sum(
-                change.pairs * len(change.operations)
-                for change in reached
-                if change.gained is gained
-            )
-            for gained in (True, False)
-        ]
         return Access(
             reached=tuple(reached),
             held=(),
             ways=tuple(self._ways(operations)),
             users=len(users),
             entities=len(ids),
-            gained=totals[0],
-            lost=totals[1],
             is_whole=self._left >= 0,
         )
 

@@ -125,8 +125,6 @@ def read_access(table: Mapping[str, Any]) -> Access:
         ),
         users=table["users"],
         entities=table["entities"],
-        gained=table["gained"],
-        lost=table["lost"],
         is_whole=table["whole"],
     )
 

@@ -38,7 +38,6 @@ from lakewarden.kernel.change import (
     StatementAdded,
     StatementRemoved,
 )
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, explain
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import filtered, listing
@@ -179,7 +178,7 @@ class Warden:
         below = None if within is None else self.system.entity(within)
         ids = listing(self.matrix, self.request(user, operation), below)
         tree = self._matrix.snapshot.coded.tree
-        return tuple(text(tree.entity(id)) for id in tree.ordered(ids))
+        return tuple(str(tree.entity(id)) for id in tree.ordered(ids))
 
     def filter(self, user: str, operation: str, entities: Iterable[str]) -> tuple[str, ...]:
         """The given entities on which the user may do the operation, in order."""
@@ -200,8 +199,3 @@ class Warden:
     def privileges(self, user: str, on: str | None = None) -> tuple[str, ...]:
         """All privileges that the user holds on the entity."""
         return privileges_of(self.matrix, self.request(user, "", on))
-
-
-def text(entity: Entity) -> str:
-    """The entity as text: `type:name`."""
-    return str(entity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.principal import GROUP, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
@@ -41,9 +41,9 @@ def scenario_text(
 def _world(system: System, facts: Facts, request: Request) -> Iterable[str]:
     rows = sorted(facts.entities)
     people = sorted({*facts.principals, request.principal})
-    yield _pair("entities", [_entity(row.entity) for row in rows])
+    yield _pair("entities", [str(row.entity) for row in rows])
     placed = {
-        _entity(row.entity): _entity(row.parent)
+        str(row.entity): str(row.parent)
         for row in rows
         if row.parent is not None and row.parent != system.spelling.parent(row.entity)
     }
@@ -59,7 +59,7 @@ def _world(system: System, facts: Facts, request: Request) -> Iterable[str]:
     owners: dict[str, list[str]] = {}
     for owner in sorted(facts.owners):
         text = principal_text(owner.owner) + (f"={owner.ownership}" if owner.ownership else "")
-        owners.setdefault(_entity(owner.entity), []).append(text)
+        owners.setdefault(str(owner.entity), []).append(text)
     yield from _table("world.owners", owners)
     yield from _metadata(facts)
     shipped = built_in(system)
@@ -71,12 +71,12 @@ def _metadata(facts: Facts) -> Iterable[str]:
     relations: dict[str, dict[str, list[str]]] = {}
     for relation in sorted(facts.relations):
         targets = relations.setdefault(relation.kind, {})
-        targets.setdefault(_entity(relation.source), []).append(_entity(relation.target))
+        targets.setdefault(str(relation.source), []).append(str(relation.target))
     for kind, targets in relations.items():
         yield from _table(f"world.relations.{_text(kind)}", targets)
     attributes: dict[str, dict[str, list[str]]] = {}
     for attribute in sorted(facts.attributes):
-        values = attributes.setdefault(_entity(attribute.entity), {})
+        values = attributes.setdefault(str(attribute.entity), {})
         values.setdefault(attribute.attribute, []).append(attribute.value)
     for entity, values in attributes.items():
         yield from _table(f"world.attributes.{_text(entity)}", values)
@@ -86,25 +86,21 @@ def _case(system: System, request: Request, allowed: bool) -> Iterable[str]:
     kind = "operation" if request.operation in system.model.operations else "privilege"
     yield _pair(kind, request.operation)
     if request.target != NO_RESOURCE:
-        yield _pair("on", _entity(request.target))
+        yield _pair("on", str(request.target))
     yield _pair("allow" if allowed else "deny", [principal_text(request.principal)])
     if request.targets:
-        yield _pair("targets", {k: _entity(v) for k, v in request.targets.items()})
+        yield _pair("targets", {k: str(v) for k, v in request.targets.items()})
     if request.lists:
-        yield _pair("lists", {k: [_entity(e) for e in v] for k, v in request.lists.items()})
+        yield _pair("lists", {k: [str(e) for e in v] for k, v in request.lists.items()})
     if request.attributes:
         yield _pair("attributes", dict(request.attributes))
     if request.subresources:
-        yield _pair("subresources", [_entity(e) for e in request.subresources])
+        yield _pair("subresources", [str(e) for e in request.subresources])
     if request.groups:
         yield _pair("groups", [group.name for group in request.groups])
     if request.roles is not None:
         yield _pair("roles", [principal_text(role) for role in sorted(request.roles)])
     yield _pair("now", request.now)
-
-
-def _entity(entity: Entity) -> str:
-    return str(entity)
 
 
 def _table(name: str, pairs: Mapping[str, object], *, many: bool = False) -> Iterable[str]:

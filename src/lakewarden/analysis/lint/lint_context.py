@@ -223,8 +223,7 @@ class LintContext:
 
     def entity(self, id: int) -> str:
         """An entity as text."""
-        entity = self.tree.entity(id)
-        return str(entity)
+        return str(self.tree.entity(id))
 
     def is_stored(self, entity: Entity) -> bool:
         """Whether the entity is stored."""

@@ -53,8 +53,7 @@ def query_reads(metalake: str, default: tuple[str, str], sql: str, dialect: str)
 
 
 def _spelled(metalake: str, type: str, full_name: str) -> str:
-    entity = names.entity(metalake, type, full_name)
-    return str(entity)
+    return str(names.entity(metalake, type, full_name))
 
 
 def _text(value: object) -> str:

@@ -2,104 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import field
-
-from lakewarden.http.admin.bodies.base import PagedResponse, RequestBody, ResponseBody
-from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
-from lakewarden.http.admin.field_types import (
-    ENTITY,
-    NAME,
-    READABLE,
-    EntityText,
-    RealmName,
-    described,
+from lakewarden.http.admin.bodies.link import (
+    LinkEnd,
+    LinkRequest,
+    LinkResponse,
+    LinkRows,
+    LinkRuleResponse,
+    LinksLoadResponse,
+    LinksResponse,
+    SuggestionResponse,
+    SuggestionsResponse,
 )
+from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
+from lakewarden.http.admin.field_types import ENTITY, NAME
 from lakewarden.http.exchange import Exchange
 from lakewarden.names.identities import entity_text
 from lakewarden.service import links
 from lakewarden.service.control import Denied
 from lakewarden.service.link import Asset, Link
 from lakewarden.service.link_suggestions import suggestions
-from lakewarden.service.links import MAX_KEEPER
 
 LIMIT: Final = 32 * 1024 * 1024
 """The size limit of a body with links, as for a load of rows."""
-
-_KEEPER = described(maxLength=MAX_KEEPER, pattern=READABLE)
-
-
-class LinkEnd(RequestBody, kw_only=True):
-    """An entity of a realm."""
-
-    realm: RealmName
-    entity: EntityText
-
-
-class LinkRequest(RequestBody, kw_only=True):
-    """Two entities that are one asset. `keeper` names the rules that link them, if any."""
-
-    one: LinkEnd
-    other: LinkEnd
-    keeper: Annotated[str, _KEEPER] = ""
-
-
-class LinkResponse(ResponseBody, kw_only=True):
-    """A link and its keeper."""
-
-    one: LinkEnd
-    other: LinkEnd
-    keeper: str
-
-
-class LinksResponse(PagedResponse, kw_only=True):
-    """Links, sorted, and the realms whose links are not visible to the caller."""
-
-    links: list[LinkResponse]
-    left_out: list[str]
-
-
-class LinkRuleResponse(ResponseBody, kw_only=True):
-    """A suggested rule in the format of a rule file, and how many links it makes."""
-
-    name: str
-    realms: dict[str, str]
-    ignore_case: bool
-    pairs: int
-
-
-class SuggestionResponse(ResponseBody, kw_only=True):
-    """Two entities that the rule would link."""
-
-    one: LinkEnd
-    other: LinkEnd
-    rule: str
-
-
-class SuggestionsResponse(PagedResponse, kw_only=True):
-    """Suggested links, sorted, and the rules that make them."""
-
-    suggestions: list[SuggestionResponse]
-    rules: list[LinkRuleResponse]
-
-
-class LinkRows(RequestBody, kw_only=True):
-    """Links made by rules, with both ends. `prune` removes other links of the keeper."""
-
-    keeper: Annotated[str, described(minLength=1, maxLength=MAX_KEEPER, pattern=READABLE)]
-    prune: bool = False
-    links: list[tuple[str, str, str, str]] = field(default_factory=list)
-
-
-class LinksLoadResponse(ResponseBody, kw_only=True):
-    """The numbers of added and removed links, and of links kept by others."""
-
-    new: int
-    gone: int
-    left: int
-    pruned: bool
-    revision: int
 
 
 def listed(exchange: Exchange) -> HandlerResult:

@@ -44,7 +44,8 @@ IN_ONE_PROCESS = """
 import contextlib, io, json, sys
 from pathlib import Path
 from lakewarden.cli import main
-from lakewarden.service.scenarios import read, run
+from lakewarden.service.scenario_file import read
+from lakewarden.service.scenarios import run
 from lakewarden.service.scenario_target import KernelTarget
 ran = []
 for words in json.load(sys.stdin):

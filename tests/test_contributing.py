@@ -10,8 +10,9 @@ from textwrap import dedent
 
 import pytest
 
+from lakewarden.service.scenario_file import read
 from lakewarden.service.scenario_target import KernelTarget
-from lakewarden.service.scenarios import read, run
+from lakewarden.service.scenarios import run
 from lakewarden.service.system import load_system
 from tests.agreement.targets import OracleTarget
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.service.scenarios import read
+from lakewarden.service.scenario_file import read
 from tests.agreement import control, fuzz, harness
 from tests.agreement.test_scenarios import load
 from tests.oracle.oracle import Oracle

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.principal import USER
+from lakewarden.service.scenario_file import find, read
 from lakewarden.service.scenario_target import KernelTarget, request_of
-from lakewarden.service.scenarios import Scenario, find, question, read, run
+from lakewarden.service.scenarios import Scenario, question, run
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.worlds import World
 from tests.agreement import everything, harness

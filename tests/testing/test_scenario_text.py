@@ -12,8 +12,9 @@ from lakewarden.kernel.principal import GROUP, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import Owners
 from lakewarden.service.defaults import built_in
+from lakewarden.service.scenario_file import reads
 from lakewarden.service.scenario_target import request_of
-from lakewarden.service.scenarios import question, reads
+from lakewarden.service.scenarios import question
 from lakewarden.testing.questions import ask
 from lakewarden.testing.scenario_text import scenario_text
 from lakewarden.testing.worlds import make

@@ -12,7 +12,8 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import Facts
-from lakewarden.service.scenarios import NOW, Question, Scenario, find, read, reads, run
+from lakewarden.service.scenario_file import find, read, reads
+from lakewarden.service.scenarios import NOW, Question, Scenario, run
 from lakewarden.service.system import System, of_model
 
 MODEL = """

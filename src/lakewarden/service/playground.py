@@ -1,7 +1,7 @@
 """Runs a scenario for the playground: cases, results and explanations; nothing is stored.
 
-A scenario is a world and the expected answers, as parsed by `lakewarden.service.scenarios`. It has
-no access to the realms of the server.
+A scenario is a world and the expected answers, as `lakewarden.service.scenario_file` reads them. It
+has no access to the realms of the server.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from lakewarden.models import own
 from lakewarden.service import question_text
 from lakewarden.service.questions import Reasons
 from lakewarden.service.realm import Realm
+from lakewarden.service.scenario_file import Loader, reads
 from lakewarden.service.scenario_target import KernelSession, KernelTarget, request_of
-from lakewarden.service.scenarios import Case, Loader, Scenario, question, reads, run
+from lakewarden.service.scenarios import Case, Scenario, question, run
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.statements import stored

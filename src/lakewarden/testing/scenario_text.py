@@ -21,7 +21,7 @@ def scenario_text(
 ) -> str:
     """A scenario file that states that the request must be allowed, or denied.
 
-    `lakewarden.service.scenarios.reads` reads it back as the same facts, except for roles that
+    `lakewarden.service.scenario_file.reads` reads it back as the same facts, except for roles that
     nobody holds; a user whom no row mentions becomes a stored user. The statements that
     are part of the system exist in any case, and are not written.
     """

@@ -27,11 +27,12 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
-from lakewarden.service import scenarios
+from lakewarden.service import scenario_file
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged
-from lakewarden.service.scenarios import Case, Question, Scenario, find, run
+from lakewarden.service.scenario_file import find
+from lakewarden.service.scenarios import Case, Question, Scenario, run
 from lakewarden.service.state import State
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
@@ -60,7 +61,7 @@ FILES = [path for model in ("cdap", "cdap_parent_write") for path in find(SCENAR
 @cache
 def read(path: Path) -> Scenario:
     """The scenario of a file, cached because several modules read it during collection."""
-    return scenarios.read(path)
+    return scenario_file.read(path)
 
 
 PASSED = {200, 201, 202, 204, 207, 404, 409, 501}

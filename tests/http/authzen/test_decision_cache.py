@@ -107,7 +107,7 @@ def test_the_short_way_is_taken(model: str) -> None:
     asked = cache.evaluator(exchange)
     taken = 0
     for request in map(_plain, ask(world, 3, QUESTIONS)):
-        found = asked.cached_operations(None, request.operation, request.target.type)
+        found = asked.caller_operations(None, request.operation, request.target.type)
         taken += any(cached is not None for cached in found)
     assert taken > QUESTIONS / 10
 

@@ -1,6 +1,6 @@
 """The questions of one body of the usual shape, answered one after the other.
 
-Adjacent questions mostly name the same realm, action and type, so the cached operation of the last
+Adjacent questions mostly name the same realm, action and type, so the operation of the last
 question is tried first: a name whose class it knows is one of its realm and type, and needs no
 other lookup.
 """
@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import UNSET
 
 from lakewarden.http.authzen import answer, fast_decoder
-from lakewarden.http.authzen.evaluator import NO_CACHED_OPERATIONS, CachedOperation, Evaluator
+from lakewarden.http.authzen.evaluator import NO_OPERATIONS, CallerOperation, Evaluator
 from lakewarden.http.authzen.fast_decoder import (
     ACTION,
     REALM,
@@ -30,7 +30,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import USER
 from lakewarden.names.identities import URN
 
-# For a question without a subject, of its own or in the body; no cached operation has it.
+# For a question without a subject, of its own or in the body; no operation has it.
 _NO_SUBJECT: Final = Subject("", "")
 _NO_ACTION: Final = Action("")
 _NO_RESOURCE: Final = Resource("", "")
@@ -48,7 +48,7 @@ class Batch:
         self._now = now
         self._short = short
         self._words: tuple[str | None, str, str] = (None, "", "")
-        self._cached_operations = NO_CACHED_OPERATIONS
+        self._caller_operations = NO_OPERATIONS
 
     def answers(self, items: list[Item], stop: bool | None) -> list[bytes]:
         """The answers in order, up to the one whose decision is `stop`.
@@ -58,7 +58,7 @@ class Batch:
         """
         body_subject, body_action, body_resource = self._subject, self._action, self._resource
         answers: list[bytes] = []
-        operation: CachedOperation | None = None
+        operation: CallerOperation | None = None
         users: dict[str, array[int]] = {}
         classes: dict[str, int] = {}
         rendered: list[bytes | None] = []
@@ -103,13 +103,13 @@ class Batch:
 
     def _answer(
         self, subject: Subject, action: Action, resource: Resource
-    ) -> tuple[bytes, CachedOperation | None]:
-        """The answer to a question, and the cached operation for its words, if there is one."""
+    ) -> tuple[bytes, CallerOperation | None]:
+        """The answer to a question, and the operation for its words, if there is one."""
         if subject is _NO_SUBJECT or action is _NO_ACTION or resource is _NO_RESOURCE:
             return self._sized(self._incomplete(subject, action, resource)), None
         where = resource.properties
         realm = None if where is UNSET else where.realm
-        cached = self._cached(realm, action.name, resource)
+        cached = self._caller_operation(realm, action.name, resource)
         result = None
         if cached is not None and subject.type == USER:
             result = cached.answer(subject.id, resource.id)
@@ -117,12 +117,14 @@ class Batch:
             result = self._evaluated(subject, action, resource)
         return self._sized(result), cached
 
-    def _cached(self, realm: str | None, action: str, resource: Resource) -> CachedOperation | None:
+    def _caller_operation(
+        self, realm: str | None, action: str, resource: Resource
+    ) -> CallerOperation | None:
         key = (realm, action, resource.type)
         if key != self._words:
             self._words = key
-            self._cached_operations = self._evaluator.cached_operations(*key)
-        urn, colon, plain = self._cached_operations
+            self._caller_operations = self._evaluator.caller_operations(*key)
+        urn, colon, plain = self._caller_operations
         if ":" not in resource.id:
             return plain
         return urn if resource.id.startswith(URN) else colon
@@ -144,7 +146,7 @@ class Batch:
         raise AssertionError
 
     def _evaluated(self, subject: Subject, action: Action, resource: Resource) -> bytes:
-        """The answer if no cached operation has it; a refusal if the question is invalid."""
+        """The answer if no operation has it; a refusal if the question is invalid."""
         try:
             question = fast_decoder.question_of(subject, action, resource)
         except WardenError as error:

@@ -4,6 +4,14 @@ Everything that is cached between requests belongs to the state: a new state sta
 callers' rights, and with these only if the control realm is unchanged. A key contains every input
 of its value: the caller with everything in the credential, then the realm of the address, the
 realm in the question, the action, the type and the look of the id.
+
+| cache             | one for each                               | finds                       |
+|-------------------|--------------------------------------------|-----------------------------|
+| `EvaluatorCache`  | state                                      | the evaluator of a caller   |
+| `Evaluator`       | caller and realm of the address            | the operations of words     |
+| `CallerOperation` | caller, and operation on a type of a realm | a subject's answers by name |
+| `OperationCache`  | operation on a type of a realm             | the same by principal       |
+| `SubjectAnswers`  | subject in an operation, and disclosure    | the answer by class         |
 """
 
 from __future__ import annotations
@@ -84,7 +92,7 @@ def _caller_key(actor: Actor) -> CallerKey:
     return actor.directory, actor.user, actor.realm, actor.groups, actor.credential
 
 
-class CachedOperation:
+class CallerOperation:
     """An operation's cache for one caller: the subjects about whom the caller may ask.
 
     `subjects`, their answers by class (`known`) and the realm's `names` of them are by the name in
@@ -146,11 +154,11 @@ class CachedOperation:
         return None if answers is None else answers.answer(self._operation, id, number)
 
 
-CachedOperations = tuple[CachedOperation | None, CachedOperation | None, CachedOperation | None]
-"""The cached operations of some words, if the id is a URN, has a colon, or is plain."""
+CallerOperations = tuple[CallerOperation | None, CallerOperation | None, CallerOperation | None]
+"""The operations of some words for one caller: of URNs, of ids with a colon, and of plain ids."""
 
 _LOOKS: Final = (Look.URN, Look.COLON, Look.PLAIN)
-NO_CACHED_OPERATIONS: Final[CachedOperations] = (None, None, None)
+NO_OPERATIONS: Final[CallerOperations] = (None, None, None)
 
 
 class Evaluator:
@@ -164,25 +172,27 @@ class Evaluator:
         self.prefix = None if prefix == CONTROL else prefix
         self._operations = operations
         self._now = now
-        self._cached_operations: dict[tuple[str | None, str, str], CachedOperations] = {}
+        self._caller_operations: dict[tuple[str | None, str, str], CallerOperations] = {}
 
     # --- from the caches ---
 
-    def cached_operations(self, named: str | None, action: str, type: str) -> CachedOperations:
-        """The cached operations of questions with these words."""
+    def caller_operations(self, named: str | None, action: str, type: str) -> CallerOperations:
+        """The operations of questions with these words."""
         key = (named, action, type)
-        cached_operations = self._cached_operations.get(key)
-        if cached_operations is None:
-            urn, colon, plain = (self._cached(named, action, type, look) for look in _LOOKS)
-            cached_operations = (urn, colon, plain)
-            if cached_operations != NO_CACHED_OPERATIONS:
+        caller_operations = self._caller_operations.get(key)
+        if caller_operations is None:
+            urn, colon, plain = (
+                self._caller_operation(named, action, type, look) for look in _LOOKS
+            )
+            caller_operations = (urn, colon, plain)
+            if caller_operations != NO_OPERATIONS:
                 # Words that no model has are not cached.
-                self._cached_operations[key] = cached_operations
-        return cached_operations
+                self._caller_operations[key] = caller_operations
+        return caller_operations
 
-    def _cached(
+    def _caller_operation(
         self, named: str | None, action: str, type: str, look: Look
-    ) -> CachedOperation | None:
+    ) -> CallerOperation | None:
         realm = self._sole(named, type, look)
         if realm is None or realm.realm.name == CONTROL:
             return None
@@ -194,12 +204,12 @@ class Evaluator:
         others = caller.disclosure(name, now, own=False) if asks_others else None
         own = caller.own(realm)
         if own is None:
-            return CachedOperation(operation, None, others)
+            return CallerOperation(operation, None, others)
         may_ask = asks_others or caller.may("decision.ask_own", name, now)
         to_itself = (
             caller.disclosure(name, now, own=True) if may_ask and not caller.groups else None
         )
-        return CachedOperation(operation, (own, to_itself), others)
+        return CallerOperation(operation, (own, to_itself), others)
 
     def _sole(self, named: str | None, type: str, look: Look) -> RealmState | None:
         """The one realm that a question with these words can be about, or None."""
@@ -294,13 +304,13 @@ class Evaluator:
 
     def answered(self, question: Question, now: float) -> bytes:
         """The answer, from the caches if possible. Raises as `evaluated`."""
-        cached = self._cached_of(question)
+        cached = self._caller_operation_of(question)
         cached_answer = None if cached is None else cached.answer(question.who, question.id)
         return self.evaluated(question, now) if cached_answer is None else cached_answer
 
     def counted(self, question: Question, now: float, usage: Usage) -> bytes:
         """The answer to a single question; an allow counts as used. Raises as `evaluated`."""
-        cached = self._cached_of(question)
+        cached = self._caller_operation_of(question)
         cached_answer = None if cached is None else cached.answer(question.who, question.id)
         if cached is not None and cached_answer is not None:
             if cached_answer.startswith(answer.ALLOWED_BYTES):
@@ -316,14 +326,14 @@ class Evaluator:
             usage.count(realm.realm.name, user, question.action, on.type, on.name, now)
         return cached_answer
 
-    def _cached_of(self, question: Question) -> CachedOperation | None:
-        """The cached operation of a question about a user without further parts."""
+    def _caller_operation_of(self, question: Question) -> CallerOperation | None:
+        """The operation of a question about a user without further parts."""
         if question.kind != USER or question.context or question.subject or question.act:
             return None
         look = look_of(question.id)
         if look is Look.EMPTY or (question.resource and _adds(question.resource)):
             return None
-        return self.cached_operations(question.realm, question.action, question.type)[look - 1]
+        return self.caller_operations(question.realm, question.action, question.type)[look - 1]
 
     def item(self, question: Question, now: float) -> bytes:
         """The answer to one of several questions: a bad one is a denial with its reason."""

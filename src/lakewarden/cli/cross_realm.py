@@ -24,6 +24,7 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.storage.location import Location, location
+from lakewarden.service.question_text import QuestionText
 
 if TYPE_CHECKING:
     from lakewarden.client.server import Server
@@ -224,8 +225,6 @@ class Local:
         return reach_response(access, NextPage(next_token=access.after or ""))
 
     def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, QuestionText, float]:
-        from lakewarden.service.question_text import QuestionText
-
         text = QuestionText(
             asking.get("principal"),
             asking["operation"],

@@ -15,6 +15,7 @@ from lakewarden.cli.outcome import note, show
 from lakewarden.sample import LINKS, parts
 from lakewarden.sample.part import EnginePart, SamplePart
 from lakewarden.service.control import Denied
+from lakewarden.service.realm import CONTROL
 
 if TYPE_CHECKING:
     from lakewarden.config.settings import Settings
@@ -87,7 +88,6 @@ def load_store(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
 def _limit(service: DecisionService, realm: str, part: EnginePart) -> None:
     """Lets engines query the realm, with filters and masks that later loads keep."""
     from lakewarden.service import realms, statements
-    from lakewarden.service.realm import CONTROL
 
     asks = {"id": "demo-engine", "privileges": ["ASK"], "to": [f"user:{ENGINE}"]}
 

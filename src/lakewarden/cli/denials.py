@@ -9,7 +9,7 @@ from urllib.parse import quote
 from cyclopts import Parameter
 from msgspec import to_builtins
 
-from lakewarden.cli.admin_target import NOWHERE, At, RealmName
+from lakewarden.cli.admin_target import NOWHERE, At, RealmName, done, opened, operator
 from lakewarden.cli.moment import shown
 from lakewarden.cli.outcome import YES, note, show_json, show_table
 from lakewarden.cli.question import As
@@ -67,15 +67,12 @@ def denials(
 @contextmanager
 def operated(at: At) -> Iterator[tuple[DecisionService, Actor]]:
     """The service of a database, and the actor."""
-    from lakewarden.cli.admin_target import opened, operator
-
     with opened(at.database) as service:
         service.catch_up()
         yield service, operator(service)
 
 
 def _of_database(at: At, realm: str, principal: str | None) -> list[dict[str, Any]]:
-    from lakewarden.cli.admin_target import done
     from lakewarden.service import decisions
 
     with operated(at) as (service, actor), service.reading() as reading:
@@ -92,7 +89,6 @@ def answer_of(at: At, realm: str, id: str) -> tuple[Any, System]:
 
         asked = RemoteRealm(remote, realm)
         return remote.ask("GET", f"{asked.path}/decisions/{quote(id, safe='')}"), asked.system
-    from lakewarden.cli.admin_target import done
     from lakewarden.http.admin.decisions import decision_response
     from lakewarden.service import decisions
 

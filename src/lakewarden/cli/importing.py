@@ -30,8 +30,10 @@ from lakewarden.cli.source_credentials import (
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.cli.text_file import read_text
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import escaped
 from lakewarden.names.secret import masked
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.registry import registry
 from lakewarden.service.system import load_system
 
@@ -207,7 +209,6 @@ def _extraction(original: Original, records: dict[str, int], notes: list[str]) -
 
 def _principals(system: str, people: People, credentials: SourceCredentials) -> list[Principal]:
     """The principals to query in a system that describes single principals only."""
-    from lakewarden.kernel.principal import USER, Principal
     from lakewarden.pipeline.ingest.exchange import exchanges
     from lakewarden.pipeline.ingest.identity import People as Replies
 
@@ -281,7 +282,6 @@ def _ingested(
 def _set_aside(out: Path) -> list[SetAside]:
     """The rows that were not imported, each by a name instead of its cells."""
     from lakewarden.pipeline.directory import set_aside
-    from lakewarden.pipeline.directory_manifest import read_manifest
 
     rows = set_aside(out, read_manifest(out))
     return sorted(row._replace(row=_name_of(row)) for row in rows)

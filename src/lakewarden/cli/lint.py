@@ -15,8 +15,9 @@ from cyclopts import Parameter
 from lakewarden import __version__
 from lakewarden.analysis.lint.catalogue import RULES, chosen, rule
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
+from lakewarden.analysis.lint.lint_context import of_facts
 from lakewarden.analysis.lint.place import Place
-from lakewarden.cli.admin_target import NOWHERE, At
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.status_line import working
@@ -164,7 +165,6 @@ def _linted(
 
 
 def _of_folder(folder: Location, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:
-    from lakewarden.analysis.lint.lint_context import of_facts
     from lakewarden.analysis.lint.run import lint as look
     from lakewarden.pipeline.directory import load, set_aside
     from lakewarden.pipeline.version_folder import MANIFEST
@@ -186,7 +186,6 @@ def _of_folder(folder: Location, rules: Sequence[Rule], names: Mapping[str, int]
 
 
 def _stored(at: At, realm: str, rules: Sequence[Rule], since: int | None) -> Sequence[Finding]:
-    from lakewarden.cli.admin_target import done, opened, operator
     from lakewarden.service.lint import linted
     from lakewarden.service.lint_history import new_since
 

@@ -16,6 +16,7 @@ from lakewarden.cli.outcome import YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
@@ -144,8 +145,6 @@ def _load_into_database(
 
 def _request_body(loaded: Loaded) -> dict[str, object]:
     """The rows in the format of the server's API."""
-    from lakewarden.kernel.statement_file import write_statement
-
     facts, text = loaded.facts, loaded.system.text
     return {
         "model": loaded.manifest.model,

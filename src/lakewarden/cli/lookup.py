@@ -16,6 +16,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, RealmName, done, opened, op
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.text_file import read_text
+from lakewarden.expressions.lookup import read_lookup, write_lookup
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 
@@ -93,7 +94,6 @@ def show(name: Name, /, *, realm: RealmName, at: At = NOWHERE, format: As = "tab
         table = remote.ask("GET", _path(realm, name))
         table.pop("name")
     else:
-        from lakewarden.expressions.lookup import write_lookup
         from lakewarden.service import lookup_tables
 
         with opened(at.database) as service:
@@ -125,7 +125,6 @@ def listed(*, realm: RealmName, at: At = NOWHERE, format: As = "table") -> int:
 
 
 def _stored(at: At, realm: str) -> list[dict[str, Any]]:
-    from lakewarden.expressions.lookup import write_lookup
     from lakewarden.service import lookup_tables
 
     with opened(at.database) as service:
@@ -155,8 +154,6 @@ def _text(value: object) -> str:
 
 def _read(file: Path, types: dict[str, str]) -> dict[str, object]:
     """The lookup table of a CSV file. Raises `BadInput`."""
-    from lakewarden.expressions.lookup import read_lookup
-
     reader = csv.reader(io.StringIO(read_text(file).removeprefix("\ufeff"), newline=""))
     rows: list[list[str]] = []
     try:

@@ -12,6 +12,7 @@ from lakewarden.cli.model_text import read_model
 from lakewarden.cli.outcome import NO, YES, note, show, show_document, show_json
 from lakewarden.cli.question import As
 from lakewarden.cli.text_file import refusal
+from lakewarden.models import own
 
 EXAMPLE = "model_example.toml"
 
@@ -33,7 +34,6 @@ def check(
         lakewarden model check ./documents.toml
     """
     from lakewarden.analysis.model_fault import fault_of
-    from lakewarden.models import own
     from lakewarden.testing.pages import MARK, page
 
     model_text = read_model(file)

@@ -15,7 +15,9 @@ from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.plan_view import access
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
+from lakewarden.models import own
 from lakewarden.names.control import HOME
+from lakewarden.service.realm import Realm
 
 if TYPE_CHECKING:
     from lakewarden.models.own import ModelText
@@ -52,9 +54,7 @@ def create(
         body = {"name": name, **chosen, "directory": directory, "settings": settings}
         remote.ask("POST", "/realms", body)
         return YES
-    from lakewarden.models import own
     from lakewarden.service import realms
-    from lakewarden.service.realm import Realm
 
     named = model if text is None else own.name_of(text, model)
     realm = Realm(name, named, directory, settings=settings, text=text)
@@ -154,7 +154,6 @@ def upgrade(
 def _upgraded(
     name: str, text: ModelText, where: str, *, apply: bool, drop: bool, at: At
 ) -> Upgrade:
-    from lakewarden.models import own
     from lakewarden.service import model_upgrade
 
     own.name_of(text, where)

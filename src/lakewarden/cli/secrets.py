@@ -9,6 +9,7 @@ from lakewarden.cli.admin_target import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show, show_json
 from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
+from lakewarden.service.realm import CONTROL
 
 if TYPE_CHECKING:
     from lakewarden.service.actor import Actor
@@ -53,7 +54,6 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
 def _rotated(store: SqlStore, keys: Keys, actor: Actor) -> tuple[int, int]:
     """The revision of the write that encrypted everything again, and the number of secrets."""
     from lakewarden.service.control import SERVER
-    from lakewarden.service.realm import CONTROL
     from lakewarden.store.secrets import rewrap
 
     with store.writing() as writing:

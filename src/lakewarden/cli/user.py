@@ -15,6 +15,7 @@ from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.remote import PAGE
 from lakewarden.client.server import Server
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names.control import HOME
 
 Name = Annotated[str, Parameter(help="Name in the directory.")]
@@ -91,7 +92,6 @@ def listed(*, directory: Directory = HOME, at: At = NOWHERE, format: As = "table
     if remote is not None:
         texts = _remote(remote, directory)
     else:
-        from lakewarden.kernel.statement_file import principal_text
         from lakewarden.service import people
 
         with opened(at.database) as service:

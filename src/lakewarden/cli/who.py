@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
+from lakewarden.cli.admin_target import opened
 from lakewarden.cli.cross_realm import (
     NOWHERE,
     Home,
@@ -182,7 +183,6 @@ def _who_in_time(
 
 
 def _periods(where: Wherever, span: Span, users_of: UsersOf) -> Sequence[Period]:
-    from lakewarden.cli.admin_target import opened
     from lakewarden.service.access_periods import access_periods
 
     realm = where.past()

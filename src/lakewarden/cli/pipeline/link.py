@@ -16,6 +16,7 @@ from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def linking(
         lakewarden pipeline link --rules hive.toml --from lake=lake --from hub=hub --out links
     """
     from lakewarden.pipeline import link_rules
-    from lakewarden.pipeline.directory_manifest import read_manifest
     from lakewarden.pipeline.link import link
 
     realms: dict[str, Location] = {}

@@ -16,6 +16,7 @@ from lakewarden.cli import duration
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, complain
 from lakewarden.cli.pipeline.run import BoundJob, bind, each_run, read, session_of
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.session import is_lost
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.job_figures import JobFigures
@@ -52,7 +53,6 @@ def watching(
         lakewarden pipeline watch nightly.toml --every 1h --metrics /var/lib/node/lakewarden.prom
     """
     from lakewarden.pipeline.job_figures import JobFigures
-    from lakewarden.pipeline.session import is_lost
 
     interval = duration.seconds(every, "--every")
     if interval <= 0:

@@ -61,9 +61,7 @@ class Problem:
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         if not allowed:
             return problem(404, "this address does not exist")
-        reply = problem(405, f"expected one of: {', '.join(allowed)}")
-        reply.headers = {"allow": ", ".join(allowed)}
-        return reply
+        return problem(405, f"expected one of: {', '.join(allowed)}")
 
 
 def problem(status: int, detail: str, type: str = "about:blank") -> Reply:

@@ -433,6 +433,8 @@ class RequestPipeline:
 
     def _missing(self, context: RequestContext, lost: NoRoute) -> Reply:
         dialect = lost.dialect or PROBLEM
+        if lost.allowed:
+            context.extra["allow"] = ", ".join(lost.allowed)
         return dialect.missing(context.method, context.path, lost.allowed)
 
     def _failed(self, context: RequestContext, error: Exception) -> Reply:

@@ -53,13 +53,11 @@ class EngineDialect(ABC):
         return self._error(HTTPStatus.UNAUTHORIZED, why)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the allowed methods."""
+        """404, or 405 that names the allowed methods."""
         if not allowed:
             return self._error(HTTPStatus.NOT_FOUND, "this path does not exist")
         message = f"expected one of: {', '.join(allowed)}"
-        reply = self._error(HTTPStatus.METHOD_NOT_ALLOWED, message)
-        reply.headers = {"Allow": ", ".join(allowed)}
-        return reply
+        return self._error(HTTPStatus.METHOD_NOT_ALLOWED, message)
 
     def _error(self, status: HTTPStatus, message: str) -> Reply:
         return json_reply(status, self.error_body(status, message))

@@ -308,5 +308,8 @@ class Dialect(Protocol):
     def unauthenticated(self, why: str) -> Reply: ...
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """The response to an unknown path (404), or an unsupported method (405, with `allowed`)."""
+        """The response to an unknown path (404), or an unsupported method (405, with `allowed`).
+
+        The server adds the header `Allow`.
+        """
         ...

@@ -15,7 +15,6 @@ explains how to build it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from lakewarden.http.exchange import LOGINS, Exchange, Handler, Reply, Route
@@ -119,8 +118,7 @@ class Pages:
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         if allowed:
-            reply = _plain(405, "this method is not supported")
-            return replace(reply, headers={**reply.headers, "Allow": ", ".join(allowed)})
+            return _plain(405, "this method is not supported")
         return _plain(404, "this address does not exist")
 
 

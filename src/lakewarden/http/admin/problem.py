@@ -122,7 +122,7 @@ def missing(method: str, path: str, allowed: Sequence[str]) -> Reply:
         return _reply(404, f"`{path}` does not exist", None)
     methods = ", ".join(allowed)
     detail = f"`{path}` does not support `{method}`; expected one of: {methods}"
-    return _reply(405, detail, None, {"Allow": methods}, allow=list(allowed))
+    return _reply(405, detail, None, allow=list(allowed))
 
 
 def _reply(

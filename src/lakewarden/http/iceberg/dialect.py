@@ -176,12 +176,10 @@ class Iceberg:
         return error_reply(HTTPStatus.UNAUTHORIZED, why)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the allowed methods."""
+        """404, or 405 that names the allowed methods."""
         if not allowed:
             return error_reply(HTTPStatus.NOT_FOUND, "this endpoint does not exist")
-        reply = error_reply(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")
-        reply.headers = {"Allow": ", ".join(allowed)}
-        return reply
+        return error_reply(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")
 
 
 def _access(exchange: Exchange, settings: IcebergRealm) -> EngineAccess:

@@ -116,7 +116,7 @@ class Cdap:
         """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
-            return replace(reply_of(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
+            return reply_of(Failure(405, text))
         return reply_of(Failure(404, "there is nothing at this path"))
 
 

@@ -72,7 +72,7 @@ class DataHub:
         """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
-            return replace(_reply(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
+            return _reply(Failure(405, text))
         return _reply(Failure(404, "there is nothing at this path"))
 
 

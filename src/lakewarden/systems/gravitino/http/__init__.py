@@ -117,8 +117,7 @@ class Gravitino:
         """404 for a path that does not exist, 405 for a method that the path does not support."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
-            failure = Failure(405, UNSUPPORTED, "UnsupportedOperationException", text)
-            return replace(_reply(failure), headers={"Allow": ", ".join(allowed)})
+            return _reply(Failure(405, UNSUPPORTED, "UnsupportedOperationException", text))
         return _reply(Failure(404, NOT_FOUND, "NotFoundException", "there is nothing at this path"))
 
 

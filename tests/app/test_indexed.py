@@ -32,7 +32,7 @@ from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.stored import Stored, snapshot
 from lakewarden.pipeline.version_folder import MANIFEST
-from lakewarden.service import state as states
+from lakewarden.service import state_builder as states
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import history_mark

@@ -20,7 +20,8 @@ import pytest
 from cyclopts.argument import Argument, ArgumentCollection
 
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.state import NO_STARTS, Start, State
+from lakewarden.service.state import State
+from lakewarden.service.state_builder import NO_STARTS, Start
 
 _MOST = 64
 """The number of loaded states in the LRU cache."""

@@ -27,7 +27,7 @@ from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.service import state as states
+from lakewarden.service import state_builder as states
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.audit import first_fault
 from lakewarden.service.decision_service import DecisionService, StaleRevision

@@ -37,7 +37,7 @@ from lakewarden.service.defaults import built_in
 from lakewarden.service.effect import DocumentChanged, Effect, TokenChanged
 from lakewarden.service.load import Count, LoadDifference, LoadResult, load_difference, load_rows
 from lakewarden.service.realm import CONTROL
-from lakewarden.service.state import Scoped
+from lakewarden.service.state_builder import Scoped
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System, load_system
 from lakewarden.service.write_health import Deadlocked

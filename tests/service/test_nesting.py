@@ -17,7 +17,7 @@ from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service import entities, people, state
+from lakewarden.service import entities, people, state_builder
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
 from lakewarden.service.load import LoadResult, load_rows
@@ -113,11 +113,11 @@ def test_64_levels_lie_above_an_entity_and_no_65th(service: DecisionService) -> 
     assert service.state.revision == revision + 1
 
 
-@pytest.mark.parametrize("bulk", [state.BULK, 0], ids=["one by one", "compiled afresh"])
+@pytest.mark.parametrize("bulk", [state_builder.BULK, 0], ids=["one by one", "compiled afresh"])
 def test_many_changes_at_once_are_held_to_the_same(
     service: DecisionService, bulk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "BULK", bulk)
+    monkeypatch.setattr(state_builder, "BULK", bulk)
     ring = [*groups(2), MembershipRow(group(1), group(0))]
     wrong: list[tuple[list[Effect], type[Exception]]] = [
         ([EntityAdded(*row) for row in boxes(MAX_LEVELS + 2)], LimitExceeded),

@@ -22,7 +22,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged, decode
 from lakewarden.service.realm import Realm
 from lakewarden.service.replay import compare
-from lakewarden.service.state import load
+from lakewarden.service.state_builder import load
 from lakewarden.store import SqlStore, backup, open_store, schema
 from lakewarden.testing.world_draft import NOW
 from tests.own_model import GIVEN, NAME, changed

@@ -21,11 +21,12 @@ from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.statement import Anything, Effect, Statement
-from lakewarden.service import state as states
+from lakewarden.service import state_builder as states
 from lakewarden.service.effect import RealmChanged, TokenChanged
 from lakewarden.service.link import Link
 from lakewarden.service.realm import Realm, Token
-from lakewarden.service.state import People, RealmState, Scoped, State, after_effects, load
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.state_builder import Scoped, after_effects, load
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after, change
 from lakewarden.testing.world_draft import NOW

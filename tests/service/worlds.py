@@ -16,7 +16,8 @@ from lakewarden.service.control import SERVER
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.realm import CONTROL, Realm, Token
-from lakewarden.service.state import State, load
+from lakewarden.service.state import State
+from lakewarden.service.state_builder import load
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make

@@ -11,7 +11,7 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Effect, LinkChanged, RealmChanged
 from lakewarden.service.link import Asset, Link, Links, link
-from lakewarden.service.state import Scoped, links_after
+from lakewarden.service.state_builder import Scoped, links_after
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.backup import restore
 from tests.store.lake import REALM, write

@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.index_catch_up import rows_since
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
-from lakewarden.service.state import load_only, model_fault
+from lakewarden.service.state_builder import load_only, model_fault
 from lakewarden.service.system import load_system
 from lakewarden.store import open_store
 

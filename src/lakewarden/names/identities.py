@@ -90,6 +90,8 @@ def entity_text(entity: Entity) -> str:
 
     >>> entity_text(Entity("realm", "lake")), entity_text(Entity("tag", "urn:li:tag:pii"))
     ('realm:lake', 'urn:li:tag:pii')
+    >>> entity_text(Entity("", ""))
+    ''
     """
     if not entity.type:
         return ""

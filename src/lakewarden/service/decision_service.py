@@ -21,7 +21,8 @@ from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
 from lakewarden.service.optimistic_write import NeedsLock, OptimisticWrite
 from lakewarden.service.ports import Clock, FeedTruncated, Reading, Store
-from lakewarden.service.state import NO_STARTS, Scoped, Start, State, after_effects, load
+from lakewarden.service.state import State
+from lakewarden.service.state_builder import NO_STARTS, Scoped, Start, after_effects, load
 from lakewarden.service.steps import step
 from lakewarden.service.write_transaction import WriteTransaction
 

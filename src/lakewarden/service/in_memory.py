@@ -15,7 +15,8 @@ from lakewarden.service.defaults import default_statements
 from lakewarden.service.link import Link
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, Token
-from lakewarden.service.state import State, load
+from lakewarden.service.state import State
+from lakewarden.service.state_builder import load
 from lakewarden.service.system import System, load_system
 
 READER = Actor("reader", credential="files")

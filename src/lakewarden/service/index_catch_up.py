@@ -22,15 +22,8 @@ from lakewarden.service.audit import Head
 from lakewarden.service.effect import FeedRow, RealmChanged, decode
 from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import Realm
-from lakewarden.service.state import (
-    BESIDE,
-    BULK,
-    People,
-    RealmState,
-    Start,
-    State,
-    from_rows,
-)
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.state_builder import BESIDE, BULK, Start, from_rows
 from lakewarden.service.system import System, load_system
 
 MANY = 50_000

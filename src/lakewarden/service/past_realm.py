@@ -20,7 +20,8 @@ from lakewarden.service.history import audit_events_of
 from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import people_of
 from lakewarden.service.replay import Replay, ScopeTables
-from lakewarden.service.state import People, RealmState, State, compiled_realm
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.state_builder import compiled_realm
 
 MAX_ROWS: Final = 200_000
 """A longer feed is not replayed for one query."""

@@ -20,7 +20,8 @@ from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmCh
 from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import OUTBOX, PushTarget
 from lakewarden.service.realm import people_of
-from lakewarden.service.state import RealmState, Scoped, State
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.state_builder import Scoped
 
 _OWN: Final = "push-"
 """The prefix of the types of documents that pushes themselves write."""

@@ -34,7 +34,7 @@ from lakewarden.service.effect import Effect, FeedRow, RealmChanged, decode
 from lakewarden.service.link import LinkChanges, Links
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm, people_of
-from lakewarden.service.state import change_links
+from lakewarden.service.state_builder import change_links
 from lakewarden.service.system import System, load_system
 
 Values = dict[str, tuple[str, ...]]

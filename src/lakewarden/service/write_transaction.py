@@ -17,7 +17,8 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.ports import Writing
 from lakewarden.service.realm import Realm
-from lakewarden.service.state import RealmState, Scoped, State, after_effects
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.state_builder import Scoped, after_effects
 
 
 class WriteTransaction:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lakewarden.service import write_transaction
-from lakewarden.service.state import State, after_effects
+from lakewarden.service.state import State
+from lakewarden.service.state_builder import after_effects
 from tests.systems.cdap.http.wire import BOSS, Json, Wire
 
 SPACE = "namespaces/sales"

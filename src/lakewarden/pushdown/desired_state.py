@@ -21,6 +21,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
+from lakewarden.pushdown.foreign_keys import Change
 from lakewarden.pushdown.grants import (
     EVERY_ROW,
     READ,
@@ -58,8 +59,9 @@ class TargetObjects:
     limits.
     `refused_users` are users who cannot be given roles, `refused` objects on which nothing can be
     granted, with the reasons. `descendants` are the tables that are read and written with a
-    table, such as its partitions, at any depth; grants on them do not limit that. `encoding` is
-    Python's name of the encoding of all texts there.
+    table, such as its partitions, at any depth; grants on them do not limit that. `effects` are
+    the changes that a change of a table also makes in others, whoever makes it; see
+    `foreign_keys`. `encoding` is Python's name of the encoding of all texts there.
     """
 
     users: frozenset[str]
@@ -76,6 +78,7 @@ class TargetObjects:
     refused_users: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[Path, str] = field(default_factory=dict)
     descendants: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
+    effects: Mapping[Change, frozenset[Change]] = field(default_factory=dict)
     encoding: str = "utf-8"
 
     def can_encode(self, text: str) -> bool:
@@ -201,6 +204,8 @@ class _Builder:
         self._beside = BitMap.union(
             BitMap(), *(self._columns[id] for id in (self._limited | self._above) & self._tables)
         )
+        self._effects = self._effects_of()
+        self._changes: dict[tuple[Principal, str], BitMap] = {}
         self._given: dict[frozenset[str], _Access] = {}
         self._reads: dict[tuple[int, Principal, bool], LimitedRead | None] = {}
         self._names: dict[Entity, ColumnNames] = {}
@@ -289,6 +294,17 @@ class _Builder:
             for path, below in self._objects.descendants.items()
             if path in self._ids and (known := sorted(below & self._known))
         }
+
+    def _effects_of(self) -> Mapping[str, Mapping[int, Sequence[Change]]]:
+        """By privilege, what a change of a table or of its columns also does to stored tables."""
+        found: dict[str, dict[int, Sequence[Change]]] = {}
+        for (path, act), changes in self._objects.effects.items():
+            known = sorted(one for one in changes if one[0] in self._known)
+            table = self._ids.get(path)
+            if table is not None and known:
+                ids = self._columns.get(table, BitMap()) | BitMap([table])
+                found.setdefault(act, {}).update(dict.fromkeys(ids, known))
+        return found
 
     def _exists(self, type: str, path: Path, entity: Entity) -> bool:
         if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
@@ -382,6 +398,7 @@ class _Builder:
     def _grantable(self, group: Readers, act: str, allowed: BitMap) -> BitMap:
         """The allowed objects on which the database can express a grant."""
         closed = {**self._refused, **dict(self._closed_below(allowed))}
+        closed |= dict(self._closed_by_keys(group, act, allowed))
         for id in allowed & BitMap(closed):
             self._omit_for(group, closed[id], id, act)
         return allowed - BitMap(closed)
@@ -403,6 +420,36 @@ class _Builder:
                     if not any(self._ids[way] in allowed for way in ways & self._ids.keys()):
                         yield id, f"it reaches `{'.'.join(path)}`, where it is denied"
                         break
+
+    def _closed_by_keys(
+        self, group: Readers, act: str, allowed: BitMap
+    ) -> Iterator[tuple[int, str]]:
+        """The tables, and their columns, whose changes make a foreign key do what is denied."""
+        effects = self._effects.get(act, {})
+        for id in allowed & BitMap(effects) if effects else ():
+            for path, other in effects[id]:
+                if not self._may_change(group, path, other):
+                    why = f"{other} on `{'.'.join(path)}`, which is denied or limited"
+                    yield id, f"through a foreign key it is also {why}"
+                    break
+
+    def _may_change(self, group: Readers, path: Path, act: str) -> bool:
+        """Whether each of the group may do it on the whole table, in every row."""
+        table, key = self._ids.get(path), (group.any, act)
+        if table is None:
+            return False
+        if key not in self._changes:
+            self._changes[key], _ = self._allowed(self._realm.matrix, group, act)
+        if table not in self._changes[key]:
+            return False
+        return table not in self._limited or not any(
+            self._is_bound(table, principal) for principal in group.principals
+        )
+
+    def _is_bound(self, table: int, principal: Principal) -> bool:
+        """Whether a filter or a mask on the table binds the principal, or may do so."""
+        read = self._read(table, principal)
+        return read is None or bool(read.filters) or any((read.masks or {}).values())
 
     def _report_expiring(self, group: Readers, act: str, lasting: BitMap, there: BitMap) -> None:
         if self._realm is self._present:

@@ -26,6 +26,7 @@ from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.foreign_keys import ForeignKey, effects, ways_of
 from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles
 from lakewarden.pushdown.mariadb_account import AccountRights
 from lakewarden.pushdown.mariadb_address import connection_options
@@ -53,6 +54,15 @@ WHERE TABLE_SCHEMA NOT IN %s AND TABLE_TYPE <> 'SEQUENCE'
 _COLUMNS: Final = """
 SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, COLUMN_NAME AS c, COLUMN_TYPE AS type
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN %s ORDER BY ORDINAL_POSITION
+"""
+_FOREIGN_KEYS: Final = """
+SELECT CONSTRAINT_NAME AS name, CONSTRAINT_SCHEMA AS s, TABLE_NAME AS t,
+       UNIQUE_CONSTRAINT_SCHEMA AS parent_schema, REFERENCED_TABLE_NAME AS parent,
+       CASE DELETE_RULE WHEN 'CASCADE' THEN 'DELETE' WHEN 'SET NULL' THEN 'UPDATE'
+            WHEN 'SET DEFAULT' THEN 'UPDATE' ELSE '' END AS on_delete,
+       CASE WHEN UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') THEN 'UPDATE' ELSE '' END
+         AS on_update
+FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA NOT IN %s
 """
 _SCHEMAS: Final = """
 SELECT SCHEMA_NAME AS s FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN %s
@@ -232,7 +242,21 @@ class Database:
                 **engines.unknown,
             },
             descendants=engines.below,
+            effects=effects(self._foreign_keys(), engines.below),
         )
+
+    def _foreign_keys(self) -> list[ForeignKey]:
+        """The foreign keys, with the privileges that their changes would take."""
+        return [
+            ForeignKey(
+                row["name"],
+                (row["s"], row["t"]),
+                (row["parent_schema"], row["parent"]),
+                row["on_delete"],
+                row["on_update"],
+            )
+            for row in self._rows(_FOREIGN_KEYS, [_SYSTEM])
+        ]
 
     def _unavailable_names(self, catalog: Catalog) -> Iterator[str]:
         """Names that no role can have because accounts have them: in MySQL a role is an account."""
@@ -302,7 +326,8 @@ class Database:
             name for grant, names in holders if grant.privilege == CREATES for name in names
         ]
         servers = server_ways(self._rows, creators, databases)
-        return held_through([*found, *merges, *servers], expanded(granted, databases))
+        through = [*found, *merges, *servers, *ways_of(self._foreign_keys())]
+        return held_through(through, expanded(granted, databases))
 
     def _view_text(self, path: Path) -> str:
         try:

@@ -8,6 +8,7 @@ from typing import Final
 
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.desired_state import TargetObjects
+from lakewarden.pushdown.foreign_keys import ForeignKey, effects
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.postgresql_powers import LENT, Rows, accounts_granted_as_roles
 
@@ -38,6 +39,20 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 Only the rights and row policies of the top table apply when the others are accessed through it.
 """
 
+_FOREIGN_KEYS: Final = """
+SELECT key.conname, n.nspname, c.relname, parent_schema.nspname, parent.relname,
+       CASE key.confdeltype WHEN 'c' THEN 'DELETE' WHEN 'n' THEN 'UPDATE' WHEN 'd' THEN 'UPDATE'
+            ELSE '' END,
+       CASE WHEN key.confupdtype IN ('c', 'n', 'd') THEN 'UPDATE' ELSE '' END
+FROM pg_constraint key
+JOIN pg_class c ON c.oid = key.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_class parent ON parent.oid = key.confrelid
+JOIN pg_namespace parent_schema ON parent_schema.oid = parent.relnamespace
+WHERE key.contype = 'f'
+  AND (key.confdeltype IN ('c', 'n', 'd') OR key.confupdtype IN ('c', 'n', 'd'))
+"""
+"""Foreign keys that change the referencing table, with the privileges that this would take."""
+
 _SCHEMAS: Final = """
 SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 """
@@ -60,8 +75,9 @@ def found_objects(
     views: set[Path] = set()
     foreign: set[Path] = set()
     descendants: dict[Path, set[Path]] = {}
-    for top_schema, top, below_schema, below in rows(_DESCENDANTS):
-        descendants.setdefault((top_schema, top), set()).add((below_schema, below))
+    for top_schema, top, schema, name in rows(_DESCENDANTS):
+        descendants.setdefault((top_schema, top), set()).add((schema, name))
+    below = {path: frozenset(paths) for path, paths in descendants.items()}
     schemas = {name for (name,) in rows(_SCHEMAS)} - {address.view_schema}
     users = rows(_USERS)
     for schema, name, is_view, is_foreign, column, type in rows(_OBJECTS):
@@ -82,12 +98,21 @@ def found_objects(
         columns=columns,
         views=frozenset(views),
         without_policies=frozenset(foreign),
-        descendants={path: frozenset(below) for path, below in descendants.items()},
+        descendants=below,
+        effects=effects(foreign_keys(rows), below),
         roles=role_names(rows) - {*ours},
         no_views=no_views,
         mark=address.mark,
         encoding=codec_of(rows(_ENCODING)[0][0]),
     )
+
+
+def foreign_keys(rows: Rows) -> list[ForeignKey]:
+    """The foreign keys that change the referencing table."""
+    return [
+        ForeignKey(name, (schema, child), (parent_schema, parent), on_delete, on_update)
+        for name, schema, child, parent_schema, parent, on_delete, on_update in rows(_FOREIGN_KEYS)
+    ]
 
 
 def role_names(rows: Rows) -> frozenset[str]:

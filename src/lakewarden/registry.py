@@ -12,7 +12,7 @@ left out and listed in `problems`; it does not affect the other systems.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module, resources
@@ -112,13 +112,16 @@ class SystemDefinition:
         return self.package.startswith(f"{GROUP}.")
 
     def load(self, reference: str) -> Any:
-        """The object of `module:attribute`, or the module. Raises `BadInput` if there is none."""
+        """The object of `module:attribute`, or the module.
+
+        Raises `BadInput` if there is none; its cause names a library that is not installed.
+        """
         module, _, attribute = reference.partition(":")
         try:
             loaded = import_module(f"{self.package}.{module}")
             return getattr(loaded, attribute) if attribute else loaded
         except (ImportError, AttributeError) as error:
-            raise BadInput(f"`{reference}` cannot be loaded: {error}", where=self.name) from None
+            raise BadInput(f"`{reference}` cannot be loaded: {error}", where=self.name) from error
 
     def model_text(self, model: str) -> str:
         """The text of a model file."""
@@ -161,17 +164,23 @@ class Registry:
                         raise
                     self.problems[system.name] = str(error)
 
-    def check(self) -> Mapping[str, str]:
-        """Loads every reference of every system; returns the problems by system."""
+    def check(self, optional: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
+        """Loads every reference of every system, and adds errors to `problems`.
+
+        A missing library of `optional` is no problem: returns these libraries by system.
+        """
+        missing: dict[str, frozenset[str]] = {}
         for system in self.systems.values():
             try:
-                for reference in system.references():
-                    system.load(reference)
+                libraries = frozenset(_missing_libraries(system, optional))
                 for model in system.models:
                     system.model_text(model)
             except (BadInput, OSError) as error:
                 self.problems[system.name] = str(error)
-        return self.problems
+                continue
+            if libraries:
+                missing[system.name] = libraries
+        return missing
 
     def shipper_of(self, model: str) -> SystemDefinition | None:
         """The system that ships a model; None for a custom model."""
@@ -198,6 +207,28 @@ class Registry:
             if name in system.spellings:
                 return system.load(system.spellings[name])
         return None
+
+
+def missing_library(error: BaseException | None) -> str:
+    """The import name of the library whose absence is this error; empty for other errors.
+
+    >>> missing_library(ModuleNotFoundError("no", name="pyarrow.lib"))
+    'pyarrow'
+    """
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return (name or "").partition(".")[0]
+
+
+def _missing_libraries(system: SystemDefinition, optional: Collection[str]) -> Iterator[str]:
+    """The libraries that parts of a system lack. Raises `BadInput` for other errors in a part."""
+    for reference in system.references():
+        try:
+            system.load(reference)
+        except BadInput as error:
+            library = missing_library(error.__cause__)
+            if library not in optional:
+                raise
+            yield library
 
 
 @cache

@@ -42,6 +42,8 @@ for words in calls:
 """
 MISSING = r"`\w+` is not installed; run: pip install 'lakewarden\[(\w+)\]'"
 
+STORE = ("--database", "sqlite:///estate.db")
+
 NEEDS_MORE = {"demo", "gateway", "iceberg-guard", "import", "load", "pipeline", "serve"}
 """Verbs, and a group, that may need an extra for everything."""
 
@@ -93,7 +95,11 @@ def test_every_verb_is_there_or_names_an_extra_that_is_not_installed(extra: str)
 def test_a_verb_that_is_called_names_the_extra_that_brings_all_it_needs() -> None:
     index = ["pipeline", "index", "directory", "--out", "index"]
     needed = {
-        "server": [["demo"], ["serve"], ["iceberg-guard"], ["init", "--admin", "root"]],
+        "server": [
+            *(["demo"], ["serve"], ["iceberg-guard"], ["init", "--admin", "root"]),
+            *(["backup", "estate.backup", *STORE], ["restore", "estate.backup", *STORE]),
+            ["load", "directory", "--realm", "lake", *STORE],
+        ],
         "gateway": [["gateway", "--realm", "r", "--backend", "sc://127.0.0.1:1"]],
         "spark": [index],
         "analyst": [["pipeline", "access", "export", "--out", "access"]],
@@ -113,6 +119,25 @@ def test_a_verb_that_is_called_names_the_extra_that_brings_all_it_needs() -> Non
         code, out, err = answers[tuple(words)]
         assert (code, err) == (0, "")
         assert "Commands" in out
+
+
+def test_a_source_that_lacks_a_library_names_the_extra() -> None:
+    words = ["pipeline", "ingest", "sqlite:///x.db", "--source", "sql", "--out", "lake"]
+    words += ["--metalake", "lake", "--catalog", "sales"]
+    ((code, out, err),) = ran("spark", [], [words]).values()
+    assert (code, out) == (3, "")
+    assert re.fullmatch(rf"lakewarden: {MISSING}\n", err), err
+    assert "lakewarden[sql]" in err
+
+
+@pytest.mark.parametrize(("extra", "needed"), [("", "parquet,server,sql"), ("server", "")])
+def test_systems_are_there_though_parts_of_them_need_an_extra(extra: str, needed: str) -> None:
+    words = ["--version", "--systems"]
+    ((code, out, err),) = ran(extra, [], [words]).values()
+    assert code == 0
+    assert [name for name in ("cdap", "datahub", "gravitino") if f"\n{name} " in out]
+    said = f"note: parts of gravitino need: pip install 'lakewarden[{needed}]'\n"
+    assert said in err if needed else err == ""
 
 
 def test_what_a_verb_is_said_to_need_brings_all_its_parts() -> None:

@@ -27,7 +27,7 @@ from lakewarden.cli.outcome import (
     reason_of,
     show_json,
 )
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.names.secret import masked
 
 VERBS: Final = {
@@ -189,13 +189,17 @@ EXTRAS: Final[Mapping[str, str]] = {
 
 _SERVICE: Final = frozenset({"parquet", "server", "sql"})
 VERB_EXTRAS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "backup": ("server", _SERVICE),
     "demo": ("server", _SERVICE),
     "gateway": ("gateway", _SERVICE | {"gateway"}),
     "init": ("server", _SERVICE),
     "iceberg-guard": ("server", _SERVICE),
+    "import": ("server", _SERVICE),
+    "load": ("server", _SERVICE),
     "migrate": ("server", _SERVICE),
     "pipeline": ("spark", frozenset({"parquet", "spark"})),
     "pipeline access": ("analyst", frozenset({"analyst", "parquet", "spark"})),
+    "restore": ("server", _SERVICE),
     "serve": ("server", _SERVICE),
 }
 """The extra with all libraries of a verb or of a group's verbs, and the extras that it includes."""
@@ -274,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         return _refuse(_usage(error, tokens), BAD_INPUT, tokens)
     except WardenError as error:
-        return _refuse(reason_of(error), code_for(error), tokens)
+        return _refuse(*_why(error, tokens), tokens)
     except ImportError as error:
         return _refuse(*_missing(error, tokens), tokens)
     except KeyboardInterrupt:
@@ -389,6 +393,20 @@ def _innermost_group(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
     if inner:
         return [*path, tokens[1]], inner
     return path, list(dict.fromkeys(name.split()[0] for name in names))
+
+
+def _why(error: WardenError, tokens: Sequence[str]) -> tuple[str, int]:
+    """The message for an error, and the exit code; names the extra of a missing library."""
+    from lakewarden.registry import missing_library
+
+    cause = error.__cause__
+    if (
+        isinstance(error, BadInput)
+        and isinstance(cause, ImportError)
+        and missing_library(cause) in EXTRAS
+    ):
+        return _missing(cause, tokens)
+    return reason_of(error), code_for(error)
 
 
 def _missing(error: ImportError, tokens: Sequence[str]) -> tuple[str, int]:

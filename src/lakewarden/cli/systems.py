@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lakewarden.cli import EXTRAS
 from lakewarden.cli.outcome import NO, YES, note, show_json, show_table
 from lakewarden.registry import registry
 
@@ -17,9 +18,13 @@ def is_requested(tokens: Sequence[str]) -> bool:
 
 
 def show_systems(*, as_json: bool) -> int:
-    """Lists the systems; exit code 1 if one of them is broken."""
+    """Lists the systems, and the extras that parts need; exit code 1 if a system is broken."""
     known = registry()
-    known.check()
+    missing = known.check(EXTRAS)
+    extras = {
+        name: sorted({EXTRAS[library] for library in libraries})
+        for name, libraries in sorted(missing.items())
+    }
     rows = [
         (
             system.name,
@@ -34,9 +39,11 @@ def show_systems(*, as_json: bool) -> int:
     if as_json:
         names = ("name", "version", "title", "models", "sources")
         listed = [dict(zip(names, row, strict=True)) for row in rows]
-        show_json({"systems": listed, "problems": known.problems})
+        show_json({"systems": listed, "problems": known.problems, "missing_extras": extras})
     else:
         show_table(("system", "version", "title", "models", "sources"), rows)
         for name, why in sorted(known.problems.items()):
             note(f"{name} was left out: {why}")
+        for name, needed in extras.items():
+            note(f"parts of {name} need: pip install 'lakewarden[{','.join(needed)}]'")
     return NO if known.problems else YES

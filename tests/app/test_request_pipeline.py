@@ -358,3 +358,16 @@ def test_a_writer_that_does_not_know_the_word_is_found_out(
         revision = writing.commit(())
     client.application.periodic.raise_revision()
     assert client.ask("GET", "/stub").revision == revision
+
+
+def test_nothing_is_answered_from_the_memory_of_a_replaced_file(
+    tmp_path: Path, opened: Callable[..., AppClient], capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = opened()
+    assert client.ask("GET", "/stub").status == 200
+    open_store(f"sqlite:///{tmp_path}/restored").close()
+    (tmp_path / "restored").replace(tmp_path / "store")
+    for _ in range(2):
+        client.application.periodic.raise_revision()
+    assert client.ask("GET", "/stub").status == 503
+    assert capsys.readouterr().err.count("database file replaced") == 1

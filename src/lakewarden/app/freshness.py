@@ -11,6 +11,7 @@ is in progress may follow a write that this query did not see, so it waits for t
 | at least a revision                | a state of that revision or later, else 409        |
 | the store is unreachable           | the last proven state, marked as stale; then 503   |
 | the store is of a newer release    | nothing: 503                                       |
+| its file was removed or replaced   | nothing: 503                                       |
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable
 from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.state import State
 from lakewarden.store.compatibility import IncompatibleSchema
+from lakewarden.store.sqlite_file import FileReplaced
 
 AT_LEAST: Final = "lakewarden-at-least"
 """Request header: the oldest revision that may answer."""
@@ -130,8 +132,8 @@ class Freshness:
         """A state that satisfies the request.
 
         Raises `StaleRevision` for a revision that does not appear within the time allowed,
-        `Unavailable` once the store has been unreachable for too long, and `IncompatibleSchema` at
-        once if a newer release has locked this one out.
+        `Unavailable` once the store has been unreachable for too long, and at once
+        `IncompatibleSchema` if a newer release has locked this one out, and `FileReplaced`.
         """
         begun = self._clock()
         while True:
@@ -140,7 +142,7 @@ class Freshness:
                 return FreshState(ready)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
-            except IncompatibleSchema:  # the store answers, and refuses this release
+            except (IncompatibleSchema, FileReplaced):  # it will not answer this process again
                 raise
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
                 last = self._last(wish)

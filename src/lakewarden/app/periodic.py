@@ -20,6 +20,7 @@ from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.config.settings import Retention
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.housekeeping import remove_expired
+from lakewarden.store.sqlite_file import FileReplaced
 
 _SECONDS: Final = 1.0
 _USAGE_SECONDS: Final = 10.0
@@ -80,8 +81,22 @@ class PeriodicTasks:
 
     def raise_revision(self) -> None:
         """Raises the shared revision for writers that do not: an older release, a restored file."""
-        if self.opened is not None and self.opened.shared_revision is not None:
-            self.opened.shared_revision.raise_to(self.opened.store.revision())
+        if self.opened is None or self.opened.shared_revision is None:
+            return
+        try:
+            revision = self.opened.store.revision()
+        except FileReplaced as error:
+            self._answer_nothing(error)
+            return
+        self.opened.shared_revision.raise_to(revision)
+        if self._parts.is_open:
+            self._parts.service.catch_up()  # a restored database may have the same revision
+
+    def _answer_nothing(self, error: FileReplaced) -> None:
+        """Answers nothing from now on: what this process knows is of another database."""
+        if self._parts.is_open:
+            log.get().error("database file replaced", why=str(error))
+        self._parts.is_open, self._parts.is_away = False, True
 
     def check_write_health(self) -> None:
         """Logs whether writes fail, if that changed."""

@@ -80,6 +80,7 @@ class DecisionService:
         # COST: every request reads this; reading a cell needs no call.
         self._shared_cells = None if shared_revision is None else shared_revision.cells
         self._state = State()
+        self._origin = 0
         self._advancing = threading.Lock()
         self._writing = threading.Lock()
 
@@ -91,6 +92,7 @@ class DecisionService:
     def open(self, starts: Mapping[str, Start] = NO_STARTS) -> None:
         """Loads everything in the store, some realms by `starts`. Raises `Unavailable`."""
         with self._advancing, self.store.reading() as reading:
+            self._origin = self.store.origin
             self._adopt(load(reading, self.clock(), starts))
 
     def current(self, now: float) -> State | None:
@@ -115,10 +117,10 @@ class DecisionService:
             # ahead of it.
             newest = self.store.revision()
         state = self._state
-        if newest != state.revision or not state.covers(self.clock()):
+        if newest != state.revision or self._is_other() or not state.covers(self.clock()):
             # Catching up serves all requests, so cancelling this one must not stop it.
             with self._advancing, shielded():
-                if newest != self._state.revision:
+                if newest != self._state.revision or self._is_other():
                     with self.store.reading() as reading:
                         self._adopt(self._with_newer_writes(reading))
                 self._state = self._state.at(self.clock())
@@ -129,13 +131,18 @@ class DecisionService:
             )
         return state
 
+    def _is_other(self) -> bool:
+        """Whether the store was replaced: equal revisions prove nothing then."""
+        return self.store.origin != self._origin
+
     def _with_newer_writes(self, reading: Reading) -> State:
         with step("catch up"):
             return self._after(reading)
 
     def _after(self, reading: Reading) -> State:
         state = self._state
-        if reading.revision < state.revision:
+        if self._is_other() or reading.revision < state.revision:
+            self._origin = self.store.origin
             return load(reading, self.clock())
         try:
             rows = reading.feed(state.revision, MANY + 1)
@@ -221,7 +228,8 @@ class DecisionService:
             return True
         with self._writing, shielded():
             with self.store.writing() as writing:
-                if store.changes and writing.revision != store.revision:
+                is_newest = writing.revision == store.revision and not self._is_other()
+                if store.changes and not is_newest:
                     return False
                 store.replay(writing)
                 revision = writing.commit(transaction.events)
@@ -261,7 +269,8 @@ class DecisionService:
         """The newest state for the present: that of `reading`, or a newer one if not `locked`."""
         with self._advancing:
             revision = self._state.revision
-            if reading.revision > revision or (locked and reading.revision != revision):
+            is_newer = reading.revision > revision or self._is_other()
+            if is_newer or (locked and reading.revision != revision):
                 self._adopt(self._with_newer_writes(reading))
             self._state = self._state.at(self.clock())
             return self._state

@@ -224,6 +224,12 @@ class Store(Protocol):
     write_health: WriteHealth
     """Whether writes fail for a reason that would also make the next one fail."""
 
+    origin: int
+    """Another number means other data: a backup was restored at the same address meanwhile.
+
+    It is that of the last query, `reading` or `writing`.
+    """
+
     def try_to_write(self) -> None:
         """Tries a write; `write_health` contains the result."""
         ...

@@ -26,6 +26,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.cancellation import check, is_cancelled
 from lakewarden.service.write_health import Deadlocked, Unwritable
 from lakewarden.store.compatibility import application_name
+from lakewarden.store.sqlite_file import OpenedFile
 
 WAIT_SECONDS = 30
 """How long a writer waits for another one before it gives up."""
@@ -109,6 +110,14 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         max_overflow=-1,
     )
 
+    assert url.database is not None  # noqa: S101 — INVARIANT: `_parsed` ensures it
+    path = url.database
+    file = OpenedFile(path)
+
+    @sa.event.listens_for(engine, "checkout")
+    def check_file(*_: object) -> None:
+        file.check()
+
     @sa.event.listens_for(engine, "do_connect")
     def create_private(*_: object) -> None:
         """Creates the file readable for this user only; the driver would use the umask.
@@ -117,11 +126,11 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         of this process on it. Another process would then consider itself alone, and delete the log
         to which this process still writes.
         """
-        assert url.database is not None  # noqa: S101 — INVARIANT: `_parsed` ensures it
+        file.check()
         try:
             with _creating:
-                if not os.path.exists(url.database):
-                    os.close(os.open(url.database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                if not os.path.exists(path):
+                    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:  # another process created it first
             return
         except OSError as error:
@@ -131,6 +140,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: sqlite3.Connection, _: object) -> None:
+        file.opened()
         connection.isolation_level = None
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")

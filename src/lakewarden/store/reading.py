@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -41,7 +41,12 @@ from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 from lakewarden.store import schema, search_engine
 from lakewarden.store.compatibility import check_usable
-from lakewarden.store.engine import translated_driver_errors, translated_errors
+from lakewarden.store.engine import (
+    POSTGRES,
+    SQLITE,
+    translated_driver_errors,
+    translated_errors,
+)
 from lakewarden.store.key import ENTITY, document_key, key, unescaped
 from lakewarden.store.limits import Size
 from lakewarden.store.operation import TOKEN_COLUMNS
@@ -54,6 +59,16 @@ FEW = 500
 
 _SCATTERED = 8 * FEW
 """Up to this many revisions are looked up by number; for more, the whole range is read."""
+
+COUNTER: Final[Mapping[str, sa.Select[Any]]] = {
+    engine: sa.select(schema.counter, sa.literal_column(number).label("origin"))
+    for engine, number in ((POSTGRES, "tableoid"), (SQLITE, "0"))
+}
+"""The counter by engine, with the number of its table on PostgreSQL as `origin`.
+
+A table that was created again, as when a backup is restored, has another number. On SQLite
+`store.sqlite_file` recognizes another file.
+"""
 
 T = TypeVar("T")
 _NOWHERE = -1
@@ -70,9 +85,10 @@ class SqlReading:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         with translated_errors():
-            counter = connection.execute(sa.select(schema.counter)).one()
+            counter = connection.execute(COUNTER[connection.dialect.name]).one()
         check_usable(counter.usable_from)
         self.revision: int = counter.revision
+        self.origin: int = counter.origin
 
     # Facts for decisions
 

@@ -34,11 +34,10 @@ from lakewarden.store.engine import (
 )
 from lakewarden.store.key import check_names, key
 from lakewarden.store.limits import UNLIMITED, StoreLimits
-from lakewarden.store.reading import SqlReading
+from lakewarden.store.reading import COUNTER, SqlReading
 from lakewarden.store.writing import SqlWriting
 
 T = TypeVar("T")
-_REVISION = sa.select(schema.counter.c.revision, schema.counter.c.usable_from)
 _ATTEMPT = ("key", "ends", "number")
 _TRY = sa.text(
     "INSERT INTO attempts (key, ends, number) VALUES (:key, :ends, 1)"
@@ -96,6 +95,8 @@ class SqlStore:
 
     def __init__(self, engine: sa.Engine, *, limits: StoreLimits = UNLIMITED) -> None:
         self.engine = engine
+        self.origin = 0
+        """See `Store.origin`."""
         self.seals = UNSEALED
         """Seals the audit rows that are written through this store."""
         self.committed: Callable[[], None] | None = None
@@ -129,6 +130,7 @@ class SqlStore:
         check()
         with step("read the store", calls=self.engine.dialect.name):
             connection, reading = _begun(self.engine, lambda fresh: SqlReading(consistent(fresh)))
+            self.origin = reading.origin
             with _closing(connection), _interrupted(connection):
                 yield reading
 
@@ -146,6 +148,7 @@ class SqlStore:
                     seals=self.seals,
                 ),
             )
+            self.origin = writing.origin
             with _closing(connection):
                 yield writing
         if self.committed is not None:
@@ -154,7 +157,7 @@ class SqlStore:
     def revision(self) -> int:
         """See `Store.revision`."""
         with step("read the revision", calls=self.engine.dialect.name):
-            connection, revision = _begun(self._asking, _revision)
+            connection, (revision, self.origin) = _begun(self._asking, _counter)
             with _closing(connection):
                 return revision
 
@@ -304,10 +307,15 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
 
 
 def _revision(connection: sa.Connection) -> int:
+    return _counter(connection)[0]
+
+
+def _counter(connection: sa.Connection) -> tuple[int, int]:
+    """The revision and the origin of the store."""
     with translated_errors():
-        revision, usable_from = connection.execute(_REVISION).one()
-    check_usable(usable_from)
-    return int(revision)
+        counter = connection.execute(COUNTER[connection.dialect.name]).one()
+    check_usable(counter.usable_from)
+    return counter.revision, counter.origin
 
 
 def _shared_write(fresh: sa.Connection) -> sa.Connection:

@@ -161,6 +161,44 @@ def test_other_claims_may_name_person_and_groups(issuer: Issuer) -> None:
     assert isinstance(Verifier(keys, expected).verify(issuer.token()), InvalidToken)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {"endpoint": "https://x"}}},
+        {"_claim_names": "unreadable"},
+        {"hasgroups": True},
+    ],
+    ids=str,
+)
+def test_a_token_whose_groups_are_elsewhere_is_refused(
+    issuer: Issuer, verifier: Verifier, said: dict[str, object]
+) -> None:
+    why = InvalidToken("the claim `groups` is not in the token")
+    assert verifier.verify(issuer.token(claims(groups=None, **said))) == why
+    assert isinstance(verifier.verify(issuer.token(claims(**said))), Identity)
+    other = {"_claim_names": {"photo": "src1"}, "hasgroups": False}
+    assert isinstance(verifier.verify(issuer.token(claims(groups=None, **other))), Identity)
+
+
+@pytest.mark.parametrize(
+    ("verified", "user"),
+    [(None, "ana@x"), (True, "ana@x"), ("true", "ana@x"), (False, ""), ("false", ""), (1.5, "")],
+)
+def test_an_address_that_is_not_verified_names_nobody(
+    issuer: Issuer, verified: object, user: str
+) -> None:
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    token = issuer.token(claims(email="ana@x", email_verified=verified))
+    found = Verifier(keys, Expected(ISSUER, AUDIENCE, user_claim="email")).verify(token)
+    assert found == (
+        Identity("ana@x", ("staff",), f"{ISSUER}#ana")
+        if user
+        else InvalidToken("the e-mail address is not verified")
+    )
+    assert isinstance(Verifier(keys, Expected(ISSUER, AUDIENCE)).verify(token), Identity)
+
+
 def test_a_key_that_left_the_set_is_not_believed_after_the_next_look(tmp_path: Path) -> None:
     old, new = Issuer(), Issuer()
     file = tmp_path / "keys.json"

@@ -42,6 +42,13 @@ def test_a_backup_replaces_no_file_and_a_restore_no_store(admin: Admin, tmp_path
     assert "the database is not empty" in found.err
 
 
+def test_a_path_that_cannot_be_a_new_file_is_bad_input(admin: Admin, tmp_path: Path) -> None:
+    for path in (".", str(tmp_path), str(tmp_path / "nothing/b")):
+        found = admin.ask("backup", path)
+        assert (found.code, found.out) == (2, ""), path
+        assert f"`{path}`" in found.err
+
+
 def test_a_file_that_is_no_backup_or_damaged_is_refused(admin: Admin, tmp_path: Path) -> None:
     file, other = tmp_path / "b", f"sqlite:///{tmp_path / 'other.db'}"
     admin("backup", str(file))

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -327,3 +328,13 @@ def test_what_could_not_be_found_out_is_json_too(cli: Cli, monkeypatch: pytest.M
     found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino", "--format", "json")
     assert found.code == 3
     assert found.json["error"]["kind"] == "could not tell"  # type: ignore[index]  # JSON
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("format", ["table", "json"])
+def test_an_answer_that_cannot_be_written_is_no_answer(
+    format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["operations", "--model", "cdap", "--format", format]) == 3

@@ -289,6 +289,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COULD_NOT_TELL
     except OSError as error:
         return _refuse(reason_of(error), code_for(error), tokens)
+    except SystemExit:  # by Rich, whose reader has closed the pipe
+        sys.stdout = io.StringIO()
+        return COULD_NOT_TELL
     except Exception:  # noqa: BLE001 — a crash must not look like an answer
         import traceback
 
@@ -323,7 +326,11 @@ def _refuse(message: str, code: int, tokens: Sequence[str]) -> int:
     complain(message)
     if _wants_json(tokens):
         kind = "bad input" if code == BAD_INPUT else "could not tell"
-        show_json({"error": {"kind": kind, "message": masked(message), "exit_code": code}})
+        try:
+            show_json({"error": {"kind": kind, "message": masked(message), "exit_code": code}})
+            sys.stdout.flush()
+        except OSError:  # a full disk or a closed pipe: standard error has the message
+            sys.stdout = io.StringIO()
     return code
 
 

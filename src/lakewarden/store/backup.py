@@ -39,14 +39,17 @@ _SEAL = sa.Table("backup", sa.MetaData(), sa.Column("digest", sa.Text(), nullabl
 def save(engine: sa.Engine, path: Path) -> str:
     """Writes a consistent copy of everything into a new file, and returns its digest.
 
-    Raises `Conflict` if the file exists, `Unavailable` if it cannot be written.
+    Raises `Conflict` if the file exists, `BadInput` if its folder does not, and `Unavailable` if
+    it cannot be written.
     """
     with translated_errors(), engine.connect() as connection:
         schemas.check_schema(connection)
-    unfinished = path.with_name(f"{path.name}.unfinished")
     with _folder_errors(path):
         if path.exists():
             raise Conflict(f"`{path}` already exists")
+        if not path.parent.is_dir():
+            raise BadInput(f"the folder of `{path}` does not exist")
+        unfinished = path.with_name(f"{path.name}.unfinished")
         unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:

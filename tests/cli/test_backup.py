@@ -42,6 +42,14 @@ def test_a_backup_replaces_no_file_and_a_restore_no_store(admin: Admin, tmp_path
     assert "the database is not empty" in found.err
 
 
+def test_a_script_compares_the_digests_of_backup_and_restore(admin: Admin, tmp_path: Path) -> None:
+    file, other = tmp_path / "b", f"sqlite:///{tmp_path / 'other.db'}"
+    made = json.loads(admin("backup", str(file), "--format", "json").out)
+    assert (made["file"], made["bytes"]) == (str(file), file.stat().st_size)
+    found = admin.cli("restore", str(file), "--database", other, "--format", "json")
+    assert json.loads(found.out) == {"file": str(file), "rows": made["rows"]}
+
+
 def test_a_path_that_cannot_be_a_new_file_is_bad_input(admin: Admin, tmp_path: Path) -> None:
     for path in (".", str(tmp_path), str(tmp_path / "nothing/b")):
         found = admin.ask("backup", path)

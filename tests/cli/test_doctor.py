@@ -39,6 +39,14 @@ def test_a_store_that_is_well_has_nothing_wrong(admin: Admin) -> None:
     } == set(told)
 
 
+def test_files_that_others_can_read_are_told(admin: Admin, tmp_path: Path) -> None:
+    key = tmp_path / "store.db-key"
+    key.chmod(0o644)
+    found = admin("doctor")
+    assert found.code == 0
+    assert f"other users can read `{key}`; chmod 600 {key}" in found.out
+
+
 def test_a_row_that_the_feed_does_not_know_is_found(admin: Admin) -> None:
     damage(admin, "DELETE FROM statements WHERE rowid = (SELECT min(rowid) FROM statements)")
     found = admin.ask("doctor")

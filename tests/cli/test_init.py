@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ def test_a_fresh_database_gets_the_realms_and_an_administrator(cli: Cli, tmp_pat
     found = cli("init", "--database", url, "--admin", "ana")
     assert found.out == "ready, unchanged; realms: _server, cdap, datahub, gravitino\n"
     assert cli("user", "list", "--database", url).lines[1:] == ["user  ana"]
+    realms = ["_server", "cdap", "datahub", "gravitino"]
+    found = cli("init", "--database", url, "--format", "json")
+    assert json.loads(found.out) == {"changed": False, "realms": realms}
+    schema = json.loads(cli("migrate", "--database", url, "--format", "json").out)
+    assert schema["schema"] == schema["before"]
 
 
 def test_another_administrator_comes_beside_the_first(cli: Cli, tmp_path: Path) -> None:

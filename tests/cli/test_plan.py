@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,39 @@ def test_a_plan_shows_what_changes_and_who_gains_what(admin: Admin, tmp_path: Pa
     assert "ana gain SELECT_TABLE" not in found.out
     assert f"--revision {before} --digest " in found.err
     assert admin.revision() == before
+
+
+@contextmanager
+def standard_input(text: str) -> Iterator[None]:
+    """The text as the standard input of this process."""
+    end, begin = os.pipe()
+    before = os.dup(0)
+    os.write(begin, text.encode())
+    os.close(begin)
+    os.dup2(end, 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(end)
+        os.close(before)
+
+
+def test_policies_come_from_standard_input(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    with standard_input(POLICY):
+        found = json.loads(admin("plan", "-", *OF, "--format", "json").out)
+    assert (
+        found["digest"]
+        == json.loads(admin("plan", write(tmp_path), *OF, "--format", "json").out)["digest"]
+    )
+    with standard_input(POLICY):
+        unusable = admin.ask("plan", "-", *OF, "--out", str(tmp_path / "plan.json"))
+    assert (unusable.code, unusable.out) == (2, "")
+    assert "--revision and --digest" in unusable.err
+    agreed = ("--revision", str(found["revision"]), "--digest", found["digest"])
+    with standard_input(POLICY):
+        assert admin("apply", "-", *OF, *agreed).code == 0
 
 
 def test_what_people_can_do_comes_before_the_privileges(admin: Admin, tmp_path: Path) -> None:

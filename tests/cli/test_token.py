@@ -22,6 +22,12 @@ def test_a_token_is_printed_alone_and_listed_without_its_text(admin: Admin) -> N
     assert "all of main" in admin("token", "list", "--of", "ana").out
 
 
+def test_a_script_learns_the_id_of_the_token_that_it_created(admin: Admin) -> None:
+    issued = json.loads(admin("token", "create", "ana", "--new", "--format", "json").out)
+    assert re.fullmatch(r"lw_[A-Za-z0-9_-]{43}", issued.pop("token"))
+    assert [issued] == json.loads(admin("token", "list", "--format", "json").out)
+
+
 def test_a_fresh_database_is_made_ready_first(cli: Cli, tmp_path: object) -> None:
     found = cli("token", "create", "ana", "--new", "--database", f"sqlite:///{tmp_path}/fresh.db")
     assert found.code == 0

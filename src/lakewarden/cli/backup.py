@@ -8,7 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import opened, operator, url_of
-from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 from lakewarden.cli.status_line import working
 
@@ -18,6 +19,7 @@ def backup(
     /,
     *,
     database: Url = None,
+    format: As = "table",
 ) -> int:
     """Writes everything in the database, as of one moment, into a file that only you can read.
 
@@ -39,7 +41,11 @@ def backup(
             digest = store.backup(file)
         act = "backup.create", SERVER, "allow", "command line", CONTROL, {"sha256": digest}
         service.write(actor, lambda transaction: transaction.audit(*act))
-    show(f"{file}: {file.stat().st_size:,} bytes, rows {digest}")
+    size = file.stat().st_size
+    if format == "json":
+        show_json({"file": str(file), "bytes": size, "rows": digest})
+    else:
+        show(f"{file}: {size:,} bytes, rows {digest}")
     return YES
 
 
@@ -48,6 +54,7 @@ def restore(
     /,
     *,
     database: Url = None,
+    format: As = "table",
 ) -> int:
     """Restores a backup into an empty database, SQLite or PostgreSQL.
 
@@ -61,5 +68,8 @@ def restore(
 
     with working("restore", ("read",)):
         digest = restored(file, url_of(database))
-    show(f"restored from {file}: rows {digest}")
+    if format == "json":
+        show_json({"file": str(file), "rows": digest})
+    else:
+        show(f"restored from {file}: rows {digest}")
     return YES

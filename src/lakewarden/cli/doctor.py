@@ -150,6 +150,7 @@ def _local(report: Report, config: Path | None, url: str) -> None:
         settings = _settings(config, url)
     with report.checking("database"):
         _database(report, url, settings)
+        _files(report, url)
     _spark(report)
 
 
@@ -179,6 +180,18 @@ def _database(report: Report, url: str, settings: Settings | None) -> None:
                 () if settings is None else settings.without_effect,
             )
         )
+
+
+def _files(report: Report, url: str) -> None:
+    """Whether only the owner can read the files of an SQLite database."""
+    from lakewarden.app.shared_revision import sqlite_file
+
+    database = sqlite_file(url)
+    if database is None:
+        return
+    for file in (database, database.with_name(f"{database.name}-key")):
+        if file.exists() and file.stat().st_mode & 0o077:
+            report.add("files", "warning", f"other users can read `{file}`", f"chmod 600 {file}")
 
 
 def _spark(report: Report) -> None:

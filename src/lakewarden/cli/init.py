@@ -7,7 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import make, url_of
-from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 
 
@@ -20,6 +21,7 @@ def init(
     add_admin: Annotated[
         bool, Parameter(help="Make NAME an administrator although the database has others.")
     ] = False,
+    format: As = "table",
 ) -> int:
     """Prepares a database: schema, realms, default statements, and an administrator.
 
@@ -35,6 +37,9 @@ def init(
     url = url_of(database)
     with opened_service(url) as service:
         is_new = make(service, url, admin, add_admin=add_admin)
-        names = ", ".join(sorted(service.state.realms))
-        show(f"{'ready' if is_new else 'ready, unchanged'}; realms: {names}")
+        names = sorted(service.state.realms)
+    if format == "json":
+        show_json({"changed": is_new, "realms": names})
+    else:
+        show(f"{'ready' if is_new else 'ready, unchanged'}; realms: {', '.join(names)}")
     return YES

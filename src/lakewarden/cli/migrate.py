@@ -8,7 +8,8 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import check_there, url_of
 from lakewarden.cli.duration import seconds
-from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 from lakewarden.cli.status_line import working
 
@@ -23,6 +24,7 @@ def migrate(
     force: Annotated[
         bool, Parameter(help="Migrate at once; from then on those releases are refused.")
     ] = False,
+    format: As = "table",
 ) -> int:
     """Migrates the schema of a database to that of this release, as `serve` does at startup.
 
@@ -40,5 +42,8 @@ def migrate(
     check_there(url)
     with working("migrate", ("schema",)):
         before, now = migrated(url, wait=seconds(wait, "--wait"), force=force)
-    show(f"schema {now}, unchanged" if before == now else f"schema {now}, before {before}")
+    if format == "json":
+        show_json({"schema": now, "before": before})
+    else:
+        show(f"schema {now}, unchanged" if before == now else f"schema {now}, before {before}")
     return YES

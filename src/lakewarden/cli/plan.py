@@ -14,7 +14,8 @@ from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.plan_view import plan_lines
 from lakewarden.cli.policy_target import Policies
 from lakewarden.cli.question import As
-from lakewarden.cli.text_file import write_text
+from lakewarden.cli.text_file import STANDARD_INPUT, write_text
+from lakewarden.kernel.errors import BadInput
 
 Files = Annotated[
     tuple[Path, ...],
@@ -58,6 +59,8 @@ def plan(
         lakewarden plan policy.toml --realm gravitino --database sqlite:///estate.db
     """
     policy_files = policy_file.find(files)
+    if out is not None and STANDARD_INPUT in policy_files:
+        raise BadInput("apply policies of standard input with --revision and --digest, not --out")
     parts = [(str(file), policy_file.read(file)) for file in policy_files]
     new_plan = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
     if out is not None:

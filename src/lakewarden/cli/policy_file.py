@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lakewarden.cli.text_file import read_text
+from lakewarden.cli.text_file import STANDARD_INPUT, read_text
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service.policy_text import SUFFIXES, parse
 
@@ -34,7 +34,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
 
 def read(path: Path) -> object:
     """The content of the file. Raises `BadInput` with its place, `LimitExceeded` if too large."""
-    form = SUFFIXES.get(path.suffix)
+    form = "toml" if path == STANDARD_INPUT else SUFFIXES.get(path.suffix)
     if form is None:
         raise BadInput(f"expected a file of {', '.join(SUFFIXES)}", where=str(path))
     if path.stat().st_size > LARGEST:

@@ -9,6 +9,9 @@ from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 
+STANDARD_INPUT: Final = Path("/dev/stdin")
+"""What `-` means as the name of a file to read."""
+
 _NO_PLACE: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from cyclopts import Parameter
@@ -15,6 +15,9 @@ from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import Unknown
 from lakewarden.names.control import HOME
+
+if TYPE_CHECKING:
+    from lakewarden.service.realm import Token
 
 Directory = Annotated[str, Parameter(help="Directory of the users.")]
 
@@ -40,6 +43,7 @@ def create(  # noqa: PLR0913 — one for each option
         ),
     ] = False,
     at: At = NOWHERE,
+    format: As = "table",
 ) -> int:
     """Issues a token for USER and prints it once.
 
@@ -55,24 +59,34 @@ def create(  # noqa: PLR0913 — one for each option
         body = {"user": user, "directory": directory, "seconds": length, "title": title}
         body |= {"new": new, "engine": engine}
         body |= {} if realm is None else {"realm": realm}
-        answer = remote.ask("POST", "/tokens", body)
-        show(answer["token"])
-        return YES
+        issued = remote.ask("POST", "/tokens", body)
+    else:
+        terms = (length, realm, title, engine)
+        issued = _created_in_store(at, user, directory, terms, new=new)
+    if format == "json":
+        show_json(issued)
+    else:
+        show(issued["token"])
+    return YES
+
+
+def _created_in_store(
+    at: At, user: str, directory: str, terms: tuple[float, str | None, str, bool], *, new: bool
+) -> dict[str, Any]:
     from lakewarden.service import token
 
     with opened(at.database, makes=True) as service:
-        terms = token.Terms(length, realm, title, engine)
         try:
             created = service.write(
                 operator(service),
-                lambda work: token.create(work, user, directory, terms, new=new),
+                lambda work: token.create(work, user, directory, token.Terms(*terms), new=new),
             )
         except Unknown as error:
             if error.kind != "user":
                 raise
             raise Unknown("user", user, f"{error.hint} (`--new`)") from None
-        show(done(created).text)
-    return YES
+        issued = done(created)
+    return {**_table(issued.token), "token": issued.text}
 
 
 def listed(
@@ -98,23 +112,25 @@ def listed(
         with opened(at.database) as service:
             actor = operator(service)
             answer = token.listed(service.state, actor, directory, user, service.clock())
-            tokens = [
-                {
-                    "id": listed_token.id,
-                    "user": listed_token.user,
-                    "directory": listed_token.directory,
-                    "realm": listed_token.realm,
-                    "title": listed_token.title,
-                    "created": _moment(listed_token.created),
-                    "expires": _moment(listed_token.expires),
-                }
-                for listed_token in done(answer)
-            ]
+            tokens = list(map(_table, done(answer)))
     if format == "json":
         show_json(tokens)
     elif tokens:
         show_table(("id", "user", "realm", "expires", "title"), map(_row, tokens))
     return YES if tokens else NO
+
+
+def _table(token: Token) -> dict[str, Any]:
+    """The token without its text, as in answers of the API."""
+    return {
+        "id": token.id,
+        "user": token.user,
+        "directory": token.directory,
+        "realm": token.realm,
+        "title": token.title,
+        "created": _moment(token.created),
+        "expires": _moment(token.expires),
+    }
 
 
 def _moment(time: float) -> str:

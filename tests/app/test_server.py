@@ -2,6 +2,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -277,6 +278,14 @@ def test_the_server_stops_on_a_signal_and_finishes_open_requests(
         assert _names(answer) == {"late"}
         revision = received.lower().partition(b"lakewarden-revision: ")[2].split()[0]
         assert answer.revision == int(revision)
+
+
+def test_the_only_worker_stops_on_a_hangup(tmp_path: Path) -> None:
+    with server(tmp_path / "s") as served:
+        folders = set(Path(tempfile.gettempdir()).glob("lakewarden-metrics-*"))
+        served.process.send_signal(signal.SIGHUP)
+        assert served.process.wait(20) == 0
+        assert len(folders - set(Path(tempfile.gettempdir()).glob("lakewarden-metrics-*"))) >= 1
 
 
 def test_log_lines_are_json_and_hold_no_credentials(guarded: Served) -> None:

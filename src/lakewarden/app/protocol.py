@@ -143,6 +143,9 @@ class GuardedProtocol(HttpToolsProtocol):
             elif self._head_timer is None:
                 self._start_timer()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Logs nothing: an upgrade is never taken up, and the request is answered without it."""
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         if self._certificate:

@@ -130,6 +130,9 @@ def _run(config: uvicorn.Config, sock: socket.socket) -> None:
     if config.workers > 1:
         _Workers(config, sockets=[sock]).run()
     else:
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            # Several workers are replaced one by one on this signal; the only one cannot be.
+            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         uvicorn.Server(config).run(sockets=[sock])
 
 

@@ -19,7 +19,7 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.effect import DROP, FeedRow, canonical
+from lakewarden.service.effect import DROP, RENAME, FeedRow, canonical
 from lakewarden.service.entities import parse_entity
 from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS, check_page_size
 from lakewarden.service.ports import Reading
@@ -120,11 +120,12 @@ def history(  # noqa: PLR0913 — object, position and caller
         raise BadInput("expected one of `statement`, `entity` and `principal`")
     check_page_size(size, where="page.limit")
     realm_state = state.realm(realm)
-    scopes = [realm]
+    scopes, named = [realm], None
     if statement:
         kinds, about = ["statement"], [canonical(statement)]
     elif entity:
-        kinds, about = list(_OF_ENTITY), [canonical(parse_entity(realm_state, entity))]
+        named = parse_entity(realm_state, entity)
+        kinds, about = list(_OF_ENTITY), [canonical(named)]
     else:
         kinds, about = list(_OF_PRINCIPAL), [canonical(realm_state.system.principal(principal))]
         scopes.append(people_of(realm_state.realm.directory))
@@ -134,7 +135,9 @@ def history(  # noqa: PLR0913 — object, position and caller
 
     def older(count: int, place: tuple[int, int]) -> list[FeedRow]:
         """At most `count` rows before a place, newest first."""
-        rows = [row for s in scopes for row in reading.history(s, kinds, about, count, place)]
+        rows = [
+            row for s in scopes for row in reading.history(s, kinds, about, count, place, named)
+        ]
         rows = [row for row in rows if row.scope != realm or _position(row) > dropped]
         return sorted(rows, key=_position, reverse=True)[:count]
 
@@ -170,7 +173,7 @@ def _previous_states(
     for _ in range(_MAX_ROWS_SEARCHED // MAX_PAGE):
         rows = older(MAX_PAGE, place)
         for row in rows:
-            if _subject_key(row) in wanted:
+            if _subject_key(row) in wanted or _is_end(row):
                 wanted.discard(_subject_key(row))
                 yield row
         if not wanted or len(rows) < MAX_PAGE:
@@ -181,6 +184,22 @@ def _previous_states(
 def _subject_key(row: FeedRow) -> tuple[str, str, str]:
     """The subject of the row; the directory's row of a person is not the realm's."""
     return row.scope, row.kind, row.key
+
+
+def _is_end(row: FeedRow) -> bool:
+    """Whether the entity of the row no longer has its name, and nothing is known of it."""
+    return row.kind == "entity" and row.op in (DROP, RENAME)
+
+
+def _before(row: FeedRow, older: Sequence[FeedRow]) -> FeedRow | None:
+    """The last row on the same subject, or the one with which the entity ended; None: unknown."""
+    for earlier in older:
+        if _subject_key(earlier) == _subject_key(row):
+            return earlier
+        # The entity is part of the keys of its owners, attributes and relations.
+        if _is_end(earlier) and earlier.scope == row.scope and earlier.key in row.key:
+            return earlier
+    return None
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
@@ -207,11 +226,10 @@ def _entries(
 ) -> Iterator[HistoryEntry]:
     sentences = _ChangeReader(realm_state)
     for place, row in enumerate(on_page):
-        earlier = next(
-            (older for older in rows[place + 1 :] if _subject_key(older) == _subject_key(row)), None
-        )
+        earlier = _before(row, rows[place + 1 :])
         act = acts.get(row.revision, {})
-        was, now = _value(earlier), _value(row)
+        was = None if earlier is None or _is_end(earlier) else _value(earlier)
+        now = _value(row)
         yield HistoryEntry(
             revision=row.revision,
             kind=row.kind,
@@ -225,8 +243,8 @@ def _entries(
         )
 
 
-def _value(row: FeedRow | None) -> Any:
-    return None if row is None or row.row is None or row.op == DROP else json.loads(row.row)
+def _value(row: FeedRow) -> Any:
+    return None if row.row is None or row.op == DROP else json.loads(row.row)
 
 
 class _ChangeReader:
@@ -251,6 +269,9 @@ class _ChangeReader:
             case "principal", principal:
                 phrase = " is added" if is_there else " is removed"
                 return [self._principal(principal), Phrase(phrase)]
+            case "entity", [type, _] if row.op == RENAME:
+                phrases = [self._entity(key), Phrase(" is renamed to ")]
+                return [*phrases, self._entity((type, now["name"]))]
             case "entity", entity:
                 return [self._entity(entity), Phrase(_PLACED.get(row.op, " changes"))]
             case "attribute", [entity, attribute]:
@@ -287,5 +308,4 @@ _PLACED: Final = {
     "put": " is stored",
     "drop": " is dropped",
     "move": " is moved",
-    "rename": " is renamed",
 }

@@ -271,8 +271,9 @@ class OptimisticWrite:
         about: Sequence[str],
         limit: int,
         before: tuple[int, int],
+        renamed_to: Entity | None = None,
     ) -> Sequence[FeedRow]:
-        return self._reading.history(scope, kinds, about, limit, before)
+        return self._reading.history(scope, kinds, about, limit, before, renamed_to)
 
     def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
         return self._reading.last_changed(scope, kind, keys)

@@ -163,11 +163,12 @@ class Reading(Protocol):
         about: Sequence[str],
         limit: int,
         before: tuple[int, int],
+        renamed_to: Entity | None = None,
     ) -> Sequence[FeedRow]:
         """The changes of some kinds to some subjects that the feed still has, newest first.
 
-        `about` are texts; a row matches if its key contains one of them. Only rows below `before`:
-        a revision, and a row number in it.
+        `about` are texts; a row matches if its key contains one of them, or if it gives an entity
+        the name `renamed_to`. Only rows below `before`: a revision, and a row number in it.
         """
         ...
 

@@ -27,12 +27,14 @@ from lakewarden.service.audit import AuditRow, Head
 from lakewarden.service.cancellation import check
 from lakewarden.service.credential import Credential
 from lakewarden.service.effect import (
+    RENAME,
     About,
     Document,
     FeedRow,
     ValuePlace,
     ValueRow,
     ValueSize,
+    canonical,
 )
 from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.ports import FeedTruncated
@@ -229,10 +231,15 @@ class SqlReading:
         about: Sequence[str],
         limit: int,
         before: tuple[int, int],
+        renamed_to: Entity | None = None,
     ) -> Sequence[FeedRow]:
         revisions, changes = schema.revisions.c, schema.changes.c
         # SQLite's `LIKE` ignores case; `replace` is case-sensitive everywhere.
-        holds = (sa.func.replace(changes.key, name, "") != changes.key for name in about)
+        holds = [sa.func.replace(changes.key, name, "") != changes.key for name in about]
+        if renamed_to is not None:
+            is_type = changes.key.startswith(f"[{canonical(renamed_to.type)},", autoescape=True)
+            row = canonical({"name": renamed_to.name})
+            holds.append(sa.and_(changes.op == RENAME, changes.row == row, is_type))
         query = (
             sa.select(
                 *(revisions.revision, changes.seq, sa.literal(scope)),

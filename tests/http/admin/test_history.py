@@ -127,6 +127,32 @@ def test_an_entity_s_and_a_person_s_history(lake: Api) -> None:
     assert said[-1] == "ana is added"
 
 
+def test_the_history_of_names_that_entities_left_and_took(lake: Api) -> None:
+    tables = "/api/metalakes/lk/catalogs/sales/schemas/raw/tables"
+    other = TABLE.replace("orders", "sold")
+
+    def change(method: str, path: str, body: object) -> None:
+        admin = {"authorization": "Basic YWRtaW46"}
+        assert lake.at(method, path, body, headers=admin).status == 200
+
+    body = {"entity": "metalake:lk", "owners": [{"principal": "user:admin"}]}
+    lake.must("PUT", "/realms/gravitino/entity", body)
+    member = {"member": "user:admin", "of": "members:lk"}
+    lake.must("PUT", "/realms/gravitino/memberships", member)
+    rename = {"updates": [{"@type": "rename", "newName": "sold"}]}
+    change("PUT", f"{tables}/orders", rename)
+    columns = [{"name": "id", "type": "integer"}]
+    change("POST", tables, {"name": "orders", "columns": columns})
+    change("DELETE", f"{tables}/sold?purge=false", None)
+    renamed = "sales.raw.orders is renamed to sales.raw.sold"
+    owner, made, left, *_ = happened(lake, entity=TABLE)
+    assert [text(row) for row in (made, left)] == ["sales.raw.orders is stored", renamed]
+    assert [(row["was"], row["first"]) for row in (owner, made)] == [(None, False)] * 2
+    gone, taken = happened(lake, entity=other)
+    assert (text(gone), text(taken)) == ("sales.raw.sold is dropped", renamed)
+    assert taken["revision"] == left["revision"]
+
+
 def test_history_comes_in_pages_of_whole_revisions(lake: Api) -> None:
     row = {"member": "user:ana", "of": "members:lk"}
     query = {"member": "user:ana", "of": "members:lk"}

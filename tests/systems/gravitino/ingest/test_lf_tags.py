@@ -154,6 +154,15 @@ def test_what_tags_do_not_permit_is_listed() -> None:
     }
 
 
+@pytest.mark.parametrize(("words", "lost"), [("SELECT INSERT", "INSERT"), ("ALTER", "ALTER")])
+def test_what_only_a_whole_table_would_permit_is_listed(words: str, lost: str) -> None:
+    given = permission(ANA, by_tags(team=["sales"]), *words.split())
+    _, notes = read(permissions(given), TAGS, DATABASE)
+    why = "LF-tag policy that matches only some columns of a table"
+    rest = "these can be selected from, and nothing else is permitted"
+    assert f"table shop.people: {lost} to {ANA}: {why}: {rest}" in notes
+
+
 def cells(name: str, rows: object, **columns: object) -> object:
     about = {"TableCatalogId": ACCOUNT, "DatabaseName": "shop", "TableName": "people"}
     return {**about, "Name": name, "RowFilter": rows, **columns}

@@ -145,8 +145,11 @@ class LfTags:
                 yield from (
                     Granted(grantee, w, on, place) for w in permissions if w in ALL_ON_TABLE
                 )
-            elif "SELECT" in permissions:
+                continue
+            if "SELECT" in permissions:
                 yield from _selected(grantee, on, match, place)
+            lost = (w for w in permissions if w in ALL_ON_TABLE and w != "SELECT")
+            yield from (Granted(grantee, w, on, place, "lf_tag_columns") for w in lost)
 
 
 def _selected(grantee: Grantee, on: Securable, match: Match, place: str) -> Iterator[Record]:

@@ -121,13 +121,17 @@ def test_whoever_made_an_account_has_nothing_of_it(
     assert (reads(made, BO), reads(made, ANA)) == (True, False)
 
 
-@pytest.mark.by_day(4)
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize(
     ("edit", "power"),
     [
         ("GRANT pg_read_all_data TO ana", "pg_read_all_data"),
         ("ALTER ROLE ana SUPERUSER", "SUPERUSER"),
         ("ALTER ROLE ana BYPASSRLS", "BYPASSRLS"),
+        (
+            "GRANT ALTER SYSTEM ON PARAMETER archive_command TO ana",
+            "ALTER SYSTEM ON PARAMETER archive_command",
+        ),
         ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO ana", "SELECT ON TABLES TO COME"),
         ("ALTER DEFAULT PRIVILEGES GRANT USAGE ON SCHEMAS TO ana", "USAGE ON SCHEMAS TO COME"),
         (

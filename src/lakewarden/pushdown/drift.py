@@ -23,7 +23,7 @@ OWNER = "OWNER"
 
 UNLIMITED = frozenset(
     {
-        *("SUPERUSER", "BYPASSRLS", "REPLICATION"),
+        *("SUPERUSER", "BYPASSRLS", "REPLICATION", "ALTER SYSTEM"),
         *("pg_read_all_data", "pg_write_all_data", "pg_maintain"),
         *("pg_read_server_files", "pg_write_server_files", "pg_execute_server_program"),
         *("SUPER", "FILE", "CREATE USER", "REPLICATION SLAVE", "BINLOG MONITOR", "BINLOG REPLAY"),
@@ -37,6 +37,10 @@ UNLIMITED = frozenset(
 TO_COME = " ON TABLES TO COME"
 SCHEMAS_TO_COME = " ON SCHEMAS TO COME"
 """The suffix of a privilege on the objects that a user will create, from their creation on."""
+
+ON_PARAMETER: Final = " ON PARAMETER "
+"""Precedes a setting of the server that a user may change for everybody, such as a command that it
+executes."""
 
 ON_PATTERN: Final = " ON PATTERN"
 """The suffix of a privilege on a pattern of databases that matches more than one."""
@@ -181,4 +185,4 @@ def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
     if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
         return True
     plain = privilege.removesuffix(TO_COME).removesuffix(SCHEMAS_TO_COME).removesuffix(ON_PATTERN)
-    return privilege in UNLIMITED or plain in privileges
+    return privilege.partition(ON_PARAMETER)[0] in UNLIMITED or plain in privileges

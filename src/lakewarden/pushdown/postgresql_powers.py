@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
-from lakewarden.pushdown.drift import MEMBER_OF, SCHEMAS_TO_COME, TO_COME, UNLIMITED
+from lakewarden.pushdown.drift import MEMBER_OF, ON_PARAMETER, SCHEMAS_TO_COME, TO_COME, UNLIMITED
 from lakewarden.pushdown.grants import Grant
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -37,7 +37,14 @@ SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.gran
 FROM pg_default_acl d
 LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace, aclexplode(d.defaclacl) acl
 WHERE d.defaclobjtype IN ('r', 'n') AND acl.grantee <> d.defaclrole
+UNION ALL
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       ARRAY[]::text[], acl.privilege_type || %(parameter)s || parname
+FROM pg_parameter_acl, aclexplode(paracl) acl
+WHERE acl.privilege_type = 'ALTER SYSTEM' AND acl.grantee <> acl.grantor
+  AND pg_get_userbyid(acl.grantee) <> ALL(%(ours)s)
 """
+"""The last ones are settings of the server, some of which are commands that it executes."""
 
 
 def accounts_granted_as_roles(rows: Rows) -> Iterator[tuple[str, str]]:
@@ -58,6 +65,8 @@ def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[s
         "everyone": everyone,
         "tables": TO_COME,
         "schemas": SCHEMAS_TO_COME,
+        "parameter": ON_PARAMETER,
+        "ours": sorted(ours),
     }
     for grantee, path, power in rows(_POWERS, about):
         yield grantee, Grant(tuple(path), power)

@@ -13,7 +13,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator, rem
 from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
-from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.names.control import HOME
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def create(  # noqa: PLR0913 — one for each option
         lakewarden token create ana --ttl 12h --database sqlite:///estate.db
     """
     length = seconds(ttl, "--ttl")
+    if not length:
+        raise BadInput("expected more than 0 seconds", where="--ttl")
     remote = at.remote()
     if remote is not None:
         body = {"user": user, "directory": directory, "seconds": length, "title": title}

@@ -63,6 +63,18 @@ def test_what_is_malformed_or_taken_is_refused(api: Api) -> None:
     assert api.ask("PATCH", "/realms/_server", {"settings": {}}).status == 400
 
 
+def test_an_error_in_a_new_realm_or_token_names_the_field(api: Api) -> None:
+    for path, body, field in (
+        ("/realms", {"name": "X y", "model": "cdap"}, "body.name"),
+        ("/realms", {"name": "x", "model": "cdap", "directory": "@"}, "body.directory"),
+        ("/realms", {"name": "x", "model": "cdap", "settings": {"no": "on"}}, "body.settings"),
+        ("/tokens", {"user": "ana", "seconds": -5}, "body.seconds"),
+    ):
+        answer = api.ask("POST", path, body)
+        assert answer.status == 400, body
+        assert [error["path"] for error in answer.body["errors"]] == [field]
+
+
 def test_a_realm_is_created_of_a_model_of_ones_own(api: Api) -> None:
     made = api.ask("POST", "/realms", {"name": "mine", "model_text": TEXT})
     assert made.status == 201

@@ -233,6 +233,15 @@ def naming_body() -> Iterator[None]:
         raise BadInput(error.message, where=f"body.{error.where}".rstrip(".")) from None
 
 
+@contextmanager
+def in_field(path: str) -> Iterator[None]:
+    """Errors inside the block are about this field of the body."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(error.message, where=path) from None
+
+
 def number(exchange: Exchange, name: str, otherwise: int) -> int:
     """A query parameter that is a whole number; raises `BadInput`, also for an empty one."""
     if name not in exchange.query:

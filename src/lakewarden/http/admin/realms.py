@@ -14,7 +14,7 @@ from lakewarden.http.admin.bodies.realm import (
     Realms,
     UpgradeResponse,
 )
-from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, in_field
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models import own
@@ -22,9 +22,10 @@ from lakewarden.models.own import ModelText
 from lakewarden.service import control, realms
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.model_upgrade import apply_upgrade, plan_upgrade
-from lakewarden.service.realm import Realm
+from lakewarden.service.realm import Realm, check_realm_name
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import stored
+from lakewarden.service.system import load_system
 
 
 def whoami(exchange: Exchange) -> HandlerResult:
@@ -62,6 +63,12 @@ def load(exchange: Exchange) -> HandlerResult:
 def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
     """Creates a realm."""
     model, text = _model(body)
+    for field, name in (("name", body.name), ("directory", body.directory)):
+        with in_field(f"body.{field}"):
+            check_realm_name(name)
+    if text is None:
+        with in_field("body.settings"):
+            load_system(model, body.settings)
     realm = Realm(
         body.name,
         model,

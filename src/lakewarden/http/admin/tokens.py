@@ -8,6 +8,7 @@ from lakewarden.http.admin.bodies.credential import NewToken, TokenIssued, Token
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment
 from lakewarden.http.admin.field_types import NAME
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
 from lakewarden.service import token
 from lakewarden.service.control import Denied
 from lakewarden.service.realm import Token
@@ -22,6 +23,8 @@ _ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 def create(exchange: Exchange, body: NewToken) -> HandlerResult:
     """Creates a token and returns its text, this once."""
     actor = exchange.actor
+    if not body.seconds > 0:
+        raise BadInput("expected more than 0 seconds", where="body.seconds")
     created = exchange.write(
         lambda transaction: token.create(
             transaction,

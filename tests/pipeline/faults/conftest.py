@@ -30,17 +30,35 @@ _VARIABLES = {
 }
 
 
-@pytest.fixture
-def server(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
-    """The server, as configured for the stores of this process, with short retries."""
+@pytest.fixture(scope="module")
+def faulty_server(s3: str) -> Iterator[FaultyServer]:
+    """The server; the tests of a file share it."""
     with faulty(s3) as found:
-        for name, value in {**_VARIABLES, "AWS_ENDPOINT_URL": found.address}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(cloud_store, "_SECONDS", 2)
-        monkeypatch.setattr(cloud_store, "_RETRY", cloud_store._RETRY | {"backoff": _AT_ONCE})
-        stores.store_of.cache_clear()
         yield found
-        stores.store_of.cache_clear()
+
+
+@pytest.fixture
+def server(faulty_server: FaultyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """The server, as configured for the stores of this process, with short retries."""
+    for name, value in variables_of(faulty_server).items():
+        monkeypatch.setenv(name, value)
+    retry_at_once(monkeypatch)
+    stores.store_of.cache_clear()
+    yield faulty_server
+    faulty_server.heals()
+    faulty_server.clock = 0.0
+    stores.store_of.cache_clear()
+
+
+def variables_of(server: FaultyServer) -> dict[str, str]:
+    """The environment variables of a process that uses the server."""
+    return {**_VARIABLES, "AWS_ENDPOINT_URL": server.address}
+
+
+def retry_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Lets the stores of this process retry requests after milliseconds, not seconds."""
+    patch.setattr(cloud_store, "_SECONDS", 2)
+    patch.setattr(cloud_store, "_RETRY", cloud_store._RETRY | {"backoff": _AT_ONCE})
 
 
 @pytest.fixture

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
+
+from tests.servers import free_port
 
 _BUSY: Final = b"<Error><Code>SlowDown</Code><Message>Please reduce your rate</Message></Error>"
 _SKEWED: Final = (
@@ -26,20 +30,44 @@ class Fault(NamedTuple):
     """The fault of a request: the first field that is set.
 
     `refuse`: responds with this status without forwarding. `lose`: forwards, but responds with 500.
-    `cut`: sends half of the response. `hang`: sends no response for so many seconds. `wait`: sends
-    the response after so many seconds.
+    `cut`: sends half of the response. `hang`: sends no response for so many seconds. `away`: cuts
+    all connections, and accepts none for so many seconds, as a server that is killed and restarted;
+    with `lose`, after it has forwarded the request.
+    `wait`: sends the response after so many seconds.
     """
 
     refuse: int = 0
     lose: bool = False
     cut: bool = False
     hang: float = 0.0
+    away: float = 0.0
     wait: float = 0.0
 
 
+class Request(NamedTuple):
+    """A request: its number since the start of the plan, its method, and which attempt it is.
+
+    Requests with the same method, target and range count as attempts at one request.
+    """
+
+    number: int
+    method: str
+    attempt: int
+
+
 NONE: Final = Fault()
-Plan = Callable[[int, str], Fault]
-"""The fault of a request, by its number since the start of the plan, and its method."""
+Plan = Callable[[Request], Fault]
+"""The fault of a request."""
+
+
+def at(number: int, fault: Fault) -> Plan:
+    """The fault of one request."""
+    return lambda request: fault if request.number == number else NONE
+
+
+def since(number: int, fault: Fault) -> Plan:
+    """The fault of a request and of all after it."""
+    return lambda request: fault if request.number >= number else NONE
 
 
 @dataclass
@@ -52,42 +80,107 @@ class FaultyServer:
     """The seconds by which its clock is ahead."""
     requests: int = 0
     failed: int = 0
-    _plan: Plan = field(default=lambda *_: NONE)
+    _plan: Plan = field(default=lambda _: NONE)
+    _attempts: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _door: _Door | None = None
 
     def fails(self, plan: Plan) -> None:
         """Applies a new plan of faults, and resets the counts."""
         with self._lock:
             self._plan, self.requests, self.failed = plan, 0, 0
+            self._attempts.clear()
 
     def heals(self) -> None:
-        """Stops all faults; the counts stay."""
+        """Stops all faults, and accepts connections again; the counts stay."""
         with self._lock:
-            self._plan = lambda *_: NONE
+            self._plan = lambda _: NONE
+        if self._door is not None:
+            self._door.open()
 
-    def next(self, method: str) -> Fault:
-        """The fault of the next request."""
+    def next(self, method: str, *about: str) -> Fault:
+        """The fault of the next request; `about` identifies it among those of its method."""
         with self._lock:
             self.requests += 1
-            fault = self._plan(self.requests, method)
+            self._attempts[method, *about] += 1
+            fault = self._plan(Request(self.requests, method, self._attempts[method, *about]))
             self.failed += fault != NONE
             return fault
+
+    def leave(self, seconds: float) -> None:
+        """Cuts all connections, and accepts none for so many seconds."""
+        if seconds and self._door is not None:
+            self._door.close(seconds)
+
+
+class _Door:
+    """Accepts the connections to a port, which can be closed for a while."""
+
+    def __init__(self, state: FaultyServer) -> None:
+        self._state = state
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+        self._timer: threading.Timer | None = None
+        self.port = free_port()
+
+    def open(self) -> None:
+        """Accepts connections from now on, always at the same port."""
+        with self._lock:
+            if self._server is None:
+                self._server = _Server(("127.0.0.1", self.port), _handler(self._state))
+                serve = self._server.serve_forever
+                threading.Thread(target=serve, args=(0.02,), daemon=True).start()
+
+    def close(self, seconds: float = 0.0) -> None:
+        """Cuts all connections; opens again after so many seconds, if that is more than 0."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._server is not None:
+                self._server.shutdown()
+                self._server.server_close()
+                self._server.cut()
+                self._server = None
+            if seconds:
+                self._timer = threading.Timer(seconds, self.open)
+                self._timer.daemon = True
+                self._timer.start()
+
+
+class _Server(ThreadingHTTPServer):
+    """Knows its connections."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._connections: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def cut(self) -> None:
+        for connection in list(self._connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
 def faulty(behind: str) -> Iterator[FaultyServer]:
     """A server in front of the one at this address."""
     state = FaultyServer(behind)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
-    server.daemon_threads = True
-    state.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+    door = state._door = _Door(state)
+    door.open()
+    state.address = f"http://127.0.0.1:{door.port}"
     try:
         yield state
     finally:
-        server.shutdown()
-        server.server_close()
+        door.close()
 
 
 def _handler(state: FaultyServer) -> type[BaseHTTPRequestHandler]:
@@ -96,27 +189,29 @@ def _handler(state: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
         def any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            fault = state.next(self.command)
+            fault = state.next(self.command, self.path, self.headers.get("range") or "")
             time.sleep(fault.hang or fault.wait)
-            if fault.hang:
+            if fault.hang or fault.away:
+                if fault.lose:
+                    self._forward(body)
                 self.close_connection = True
+                state.leave(fault.away)
             elif fault.refuse:
                 self._answer(fault.refuse, _SKEWED if fault.refuse == 403 else _BUSY)
+            elif fault.lose:
+                self._forward(body)
+                self._answer(500, _BROKEN)
             else:
-                self._forward(body, fault)
+                self._pass_on(*self._forward(body), is_cut=fault.cut)
 
-        def _forward(self, body: bytes, fault: Fault) -> None:
+        def _forward(self, body: bytes) -> tuple[HTTPResponse, bytes]:
             connection = HTTPConnection(urlsplit(state.behind).netloc, timeout=60)
             try:
                 connection.request(self.command, self.path, body, dict(self.headers.items()))
                 reply = connection.getresponse()
-                content = reply.read()
+                return reply, reply.read()
             finally:
                 connection.close()
-            if fault.lose:
-                self._answer(500, _BROKEN)
-            else:
-                self._pass_on(reply, content, is_cut=fault.cut)
 
         def _pass_on(self, reply: HTTPResponse, content: bytes, *, is_cut: bool) -> None:
             self.send_response_only(reply.status)

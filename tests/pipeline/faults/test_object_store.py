@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.pipeline.storage import cloud_store
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from tests.pipeline.faults import estate
 from tests.pipeline.faults.estate import FIRST, LOCAL, Job, tables
-from tests.pipeline.faults.faulty_s3 import NONE, Fault, FaultyServer
+from tests.pipeline.faults.faulty_s3 import NONE, Fault, FaultyServer, since
 
 DAY = 86_400.0
 
@@ -61,7 +63,7 @@ def test_a_store_that_fails_now_and_then_changes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(job: Job) -> int:
-        server.fails(lambda number, _: NONE if number % 3 else NOW_AND_THEN[kind])
+        server.fails(lambda request: NONE if request.number % 3 else NOW_AND_THEN[kind])
         code = job.run(bucket, tmp_path / "in")
         server.heals()
         said = capsys.readouterr().err
@@ -73,11 +75,36 @@ def test_a_store_that_fails_now_and_then_changes_nothing(
     assert min(follow(bucket, tmp_path, jobs, fail).values()) > 1
 
 
+@pytest.mark.parametrize(("failing", "is_listed"), [(2, True), (6, False)])
+def test_a_list_that_is_cut_off_is_asked_for_again(
+    failing: int,
+    is_listed: bool,
+    bucket: RemotePath,
+    server: FaultyServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cloud_store, "_WAITS", (0.0,) * 5)
+    for name in ("one", "two/three"):
+        (bucket / name).write_text(name, "utf-8")
+    ways: list[Callable[[], list[str]]] = [
+        lambda: [file.name for file in bucket.iterdir()],
+        lambda: [found.key.rpartition("/")[2] for found in bucket.store.below(bucket.key)],
+    ]
+    for listed in ways:
+        server.fails(lambda request: Fault(cut=True) if request.attempt <= failing else NONE)
+        if is_listed:
+            assert listed()[0] == "one"
+        else:
+            with pytest.raises(Unavailable, match="run the command again"):
+                listed()
+        server.heals()
+
+
 def _stops(
     job: Job, first: int, bucket: RemotePath, server: FaultyServer, files: Path, fault: Fault
 ) -> int:
     """Runs a job whose requests all fail from one on; returns the exit code."""
-    server.fails(lambda number, _: fault if number >= first else NONE)
+    server.fails(since(first, fault))
     try:
         return job.run(bucket, files)
     finally:

@@ -8,6 +8,7 @@ answer raises `Unavailable`: only the store's own "not found" means that an obje
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -18,7 +19,13 @@ from os import environ
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
-from lakewarden.pipeline.storage.object_store import ObjectStore, Stat, Tag
+from lakewarden.pipeline.storage.object_store import (
+    CHECK_CREDENTIALS,
+    RUN_AGAIN,
+    ObjectStore,
+    Stat,
+    Tag,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Store
@@ -29,6 +36,14 @@ _SECONDS: Final = 30
 """Timeout of one request."""
 
 _RETRY: Final = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
+_CUT: Final = "request or response body error"
+"""In the message of an error: the response to a request was cut off. The library repeats a read,
+but not a list.
+"""
+
+_WAITS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds before each further attempt at a request whose response was cut off."""
+
 _DELETED_AT_ONCE: Final = 1_000
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+")
 _QUOTED: Final = re.compile(r'\bstring "(?:[^"\\]|\\.)*"')
@@ -93,7 +108,7 @@ class _CloudStore:
 
     def below(self, key: str) -> Iterator[Stat]:
         with self._in_bucket(), self._errors(key):
-            stats = (_stat(one) for found in _obstore().list(self._store, key) for one in found)
+            stats = map(_stat, self._listed(key))
             yield from _without_markers(stat for stat in stats if stat.key != key)
 
     def read(self, key: str) -> tuple[bytes, Tag]:
@@ -105,13 +120,14 @@ class _CloudStore:
 
     def read_range(self, key: str, start: int, length: int, tag: Tag) -> bytes:
         options = {"range": (start, start + length), "if_match": tag.e_tag}
-        return self._on_condition(
+        get = self._on_condition(
             key, lambda: bytes(_obstore().get(self._store, key, options=options).bytes())
         )
+        return self._ask(key, get)
 
     def put(self, key: str, content: bytes | IO[bytes]) -> None:
         with self._in_bucket():
-            self._ask(key, lambda: _obstore().put(self._store, key, content))
+            self._ask_once(key, lambda: _obstore().put(self._store, key, content))
 
     def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
         told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
@@ -122,9 +138,9 @@ class _CloudStore:
 
         if tag is None:
             with self._in_bucket():
-                return self._on_condition(key, put)
+                return self._ask_once(key, self._on_condition(key, put))
         try:
-            return self._on_condition(key, put)
+            return self._ask_once(key, self._on_condition(key, put))
         except FileNotFoundError:  # S3's answer; other stores report a failed condition
             raise self._conflict(key) from None
 
@@ -154,6 +170,22 @@ class _CloudStore:
     def sweep(self, key: str) -> None:
         """Does nothing: an object is put in one request."""
 
+    def _listed(self, key: str) -> Iterator[Any]:
+        """The objects below a key; continues after the last one if a page is cut off."""
+        from obstore.exceptions import BaseError
+
+        waits, last = iter(_WAITS), None
+        while True:
+            try:
+                for page in _obstore().list(self._store, key, offset=last):
+                    for found in page:
+                        yield found
+                        last = found["path"]
+            except BaseError as error:
+                _wait_after(error, waits)
+            else:
+                return
+
     def _has_files(self, folder: str) -> bool:
         if not self._root.startswith(_WITH_FOLDERS):
             return True
@@ -173,7 +205,7 @@ class _CloudStore:
         with suppress(FileNotFoundError):
             self._ask(key, lambda: _obstore().delete(self._store, key))
 
-    def _on_condition(self, key: str, question: Callable[[], Answer]) -> Answer:
+    def _on_condition(self, key: str, question: Callable[[], Answer]) -> Callable[[], Answer]:
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         def ask() -> Answer:
@@ -182,7 +214,7 @@ class _CloudStore:
             except (AlreadyExistsError, PreconditionError):
                 raise self._conflict(key) from None
 
-        return self._ask(key, ask)
+        return ask
 
     def _conflict(self, key: str) -> Conflict:
         return Conflict(f"`{self._root}/{key}` was written meanwhile")
@@ -196,6 +228,18 @@ class _CloudStore:
             raise BadInput("there is no such bucket or container", where=self._root) from None
 
     def _ask(self, key: str, question: Callable[[], Answer]) -> Answer:
+        """The answer to a question, which is asked again if the answer was cut off."""
+        from obstore.exceptions import BaseError
+
+        waits = iter(_WAITS)
+        with self._errors(key):
+            while True:
+                try:
+                    return question()
+                except BaseError as error:
+                    _wait_after(error, waits)
+
+    def _ask_once(self, key: str, question: Callable[[], Answer]) -> Answer:
         with self._errors(key):
             return question()
 
@@ -211,7 +255,18 @@ class _CloudStore:
         except (BaseError, OSError) as error:
             if _NO_BUCKET.search(str(error)):
                 raise FileNotFoundError(2, "no such bucket", self._root) from None
-            raise Unavailable(f"`{place}`: {_reason(error, place)}") from None
+            reason = _reason(error, place)
+            is_refused = any(refusal in reason for refusal in _REFUSALS)
+            advice = CHECK_CREDENTIALS if is_refused else RUN_AGAIN
+            raise Unavailable(f"`{place}`: {reason}; {advice}") from None
+
+
+def _wait_after(error: Exception, waits: Iterator[float]) -> None:
+    """Waits before the next attempt. Raises the error if there is none, or nothing was cut off."""
+    seconds = next(waits, None) if _CUT in str(error) else None
+    if seconds is None:
+        raise error
+    time.sleep(seconds)
 
 
 def _obstore() -> Any:
@@ -253,11 +308,7 @@ def _last(path: str) -> str:
 
 def _reason(error: BaseException, place: str) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
-    reason = without_addresses(_QUOTED.sub("a string", lines[0]), place).rstrip(": ")
-    is_refused = any(refusal in reason for refusal in _REFUSALS)
-    return (
-        f"{reason}; check the credentials, and the clock of this machine" if is_refused else reason
-    )
+    return without_addresses(_QUOTED.sub("a string", lines[0]), place).rstrip(": ")
 
 
 def without_addresses(text: str, place: str) -> str:

@@ -33,7 +33,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
-from lakewarden.pipeline.storage.object_store import ObjectStore, Stat, Tag
+from lakewarden.pipeline.storage.object_store import RUN_AGAIN, ObjectStore, Stat, Tag
 
 if TYPE_CHECKING:
     from hdfs_native import Client, FileReader, FileStatus
@@ -272,7 +272,8 @@ class _HdfsStore:
         except FileNotFoundError:
             raise FileNotFoundError(2, "no such file", place) from None
         except TimeoutError:
-            raise Unavailable(f"`{place}`: no answer in {_SECONDS:.0f} s") from None
+            reason = f"no answer in {_SECONDS:.0f} s"
+            raise Unavailable(f"`{place}`: {reason}; {RUN_AGAIN}") from None
         except (RuntimeError, OSError) as error:
             raise Unavailable(f"`{place}`: {_reason(error)}") from None
 

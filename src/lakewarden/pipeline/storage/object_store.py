@@ -17,6 +17,12 @@ SCHEMES: Final = {
 }
 """The schemes of addresses, and the scheme used here for each."""
 
+RUN_AGAIN: Final = "run the command again when the store is available"
+"""The advice when a store fails; the current version of a folder stays."""
+
+CHECK_CREDENTIALS: Final = "check the credentials, and the clock of this machine"
+"""The advice when a store denies access."""
+
 
 class Tag(NamedTuple):
     """Identifies the content of an object; Google's conditions also need its version."""

@@ -36,6 +36,11 @@ SEES = "CREATE DEFINER = root@localhost SQL SECURITY DEFINER VIEW lib.v AS SELEC
 EDITS: list[tuple[str, set[tuple[str, str, str]]]] = [
     (f"{SEES} s.secret; GRANT SELECT ON lib.v TO ana", {("ana", "s.secret", f"{READ}VIEW lib.v")}),
     (
+        f"SET sql_quote_show_create = 0; {SEES} s.secret; SET sql_quote_show_create = 1;"
+        " GRANT SELECT ON lib.v TO ana",  # the view's text has no quotes
+        {("ana", "s.secret", f"{READ}VIEW lib.v")},
+    ),
+    (
         f"{SEES} s.secret; CREATE SQL SECURITY INVOKER VIEW lib.w AS SELECT * FROM lib.v;"
         " GRANT SELECT ON lib.w TO ana",
         set(),

@@ -110,8 +110,8 @@ def connected(
         "read_timeout": timeout_s,
         "write_timeout": timeout_s,
         "cursorclass": DictCursor,
-        "init_command": f"SET SESSION sql_mode = '', lock_wait_timeout = {timeout_s},"
-        f" innodb_lock_wait_timeout = {timeout_s}",
+        "init_command": "SET SESSION sql_mode = '', sql_quote_show_create = 1,"
+        f" lock_wait_timeout = {timeout_s}, innodb_lock_wait_timeout = {timeout_s}",
     }
     try:
         connection = pymysql.connect(**server, **own)

@@ -58,7 +58,12 @@ CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _DYNAMIC: Final = frozenset({"prepare", "immediate"})
 """The words in statements that execute dynamic SQL."""
 
-_PAIR: Final = re.compile(r"`((?:[^`]|``)+)`\.`((?:[^`]|``)+)`")
+_PLAIN: Final = r"[\w$\u0080-\uffff]"
+_NAME: Final = rf"`(?:[^`]|``)+`|{_PLAIN}+"
+_PAIR: Final = re.compile(rf"(?<!{_PLAIN})(?=({_NAME})\.({_NAME}))")
+"""Two names in a row, in any chain of names; whoever makes a view chooses whether its text has
+plain names without quotes (`sql_quote_show_create`)."""
+
 _WORD: Final = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"|([\w$]+)")
 _PLAIN_WORD: Final = re.compile(r"[\w$]+")
 
@@ -205,10 +210,7 @@ class _Texts:
     def _in_view(self, path: Path) -> _Named:
         """The tables and routines that a view names, each with its database."""
         text = self._views[path] or ""
-        pairs = {
-            (database.replace("``", "`"), name.replace("``", "`"))
-            for database, name in _PAIR.findall(text)
-        }
+        pairs = {(_unquoted(database), _unquoted(name)) for database, name in _PAIR.findall(text)}
         return _Named(
             {one for one in pairs if one in self._tables.get(one[1].casefold(), ())},
             {one for one in pairs if one in self._bodies},
@@ -229,6 +231,10 @@ class _Texts:
             for places in (self._tables, self._routines)
         )
         return _Named(tables, routines, bool(text) and not words & _DYNAMIC)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _by_name(paths: Iterable[Path]) -> Mapping[str, list[Path]]:

@@ -394,7 +394,7 @@ def _write_proposal(file: Path, proposal: PushAdoption) -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    from lakewarden.pushdown.push import FORMAT
+    from lakewarden.pushdown.plan import FORMAT
 
     try:
         data = json.loads(read_text(file))

@@ -7,15 +7,18 @@ a target that stops in between allows no more than the old or the new state.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from lakewarden.pushdown.grants import COLUMN, GRANTABLE, Grant, MaskingView, Role, Roles, RowPolicy
+from lakewarden.pushdown.statement import Statement
+from lakewarden.service.push import PushPlan
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -244,9 +247,44 @@ def holder_changes(
     return sorted(changes, key=lambda one: (not one.gained, one.privilege, one.users, one.example))
 
 
-def by_act(of: Iterable[Step]) -> Mapping[str, int]:
-    """The number of steps of each kind."""
-    counts: dict[str, int] = {}
-    for step in of:
-        counts[step.act.value] = counts.get(step.act.value, 0) + 1
-    return counts
+def counted(acts: Iterable[StrEnum]) -> Mapping[str, int]:
+    """The number of steps of each kind, in the order of the first of each."""
+    return dict(Counter(act.value for act in acts))
+
+
+FORMAT: Final = "lakewarden push plan 1"
+
+
+class PlanInTable(PushPlan, Protocol):
+    """What the table of a plan shows of a plan of any kind."""
+
+    @property
+    def statements(self) -> Sequence[Statement]: ...
+
+    @property
+    def access(self) -> Sequence[AccessChange]: ...
+
+
+def plan_table(
+    made: PlanInTable, acts: Iterable[StrEnum], adopted: Iterable[tuple[str, Grant]]
+) -> dict[str, Any]:
+    """A plan as JSON values; `acts` are those of its steps, `adopted` the grants it revokes."""
+    return {
+        "format": FORMAT,
+        "target": made.target.name,
+        "realm": made.target.realm,
+        "revision": made.revision,
+        "digest": made.digest,
+        "steps": counted(acts),
+        "script": [one.table() for one in made.statements],
+        "unfinished": bool(made.target.journal),
+        "adopted": [
+            {"grantee": grantee, "path": list(grant.path), "privilege": grant.privilege}
+            for grantee, grant in adopted
+        ],
+        "access": [msgspec.to_builtins(change) for change in made.access],
+        "residue": {
+            "count": made.residues.count,
+            "rows": [msgspec.to_builtins(residue) for residue in made.residues],
+        },
+    }

@@ -40,8 +40,9 @@ from lakewarden.pushdown.plan import (
     Act,
     Step,
     access_changes,
-    by_act,
+    counted,
     named,
+    plan_table,
     replaced,
     steps,
 )
@@ -208,28 +209,7 @@ class PushPlan:
 
     def table(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        return {
-            "format": FORMAT,
-            "target": self.target.name,
-            "realm": self.target.realm,
-            "revision": self.revision,
-            "digest": self.digest,
-            "steps": by_act(self.steps),
-            "script": [one.table() for one in self.statements],
-            "unfinished": bool(self.target.journal),
-            "adopted": [
-                {"grantee": grantee, "path": list(grant.path), "privilege": grant.privilege}
-                for grantee, grant in self.adopted
-            ],
-            "access": [msgspec.to_builtins(change) for change in self.access],
-            "residue": {
-                "count": self.residues.count,
-                "rows": [msgspec.to_builtins(residue) for residue in self.residues],
-            },
-        }
-
-
-FORMAT: Final = "lakewarden push plan 1"
+        return plan_table(self, (step.act for step in self.steps), self.adopted)
 
 
 def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
@@ -362,7 +342,7 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
             )
         ),
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
-        pending=by_act(steps(pushed, current.desired)),
+        pending=counted(step.act for step in steps(pushed, current.desired)),
         residue=current.residues.count,
         unfinished=bool(target.journal),
     )

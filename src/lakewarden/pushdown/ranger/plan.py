@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from lakewarden.pushdown.drift import ForeignGrant
-from lakewarden.pushdown.plan import AccessChange, holder_changes
-from lakewarden.pushdown.push import FORMAT
+from lakewarden.pushdown.plan import AccessChange, holder_changes, plan_table
 from lakewarden.pushdown.ranger.marks import digest_of
 from lakewarden.pushdown.ranger.order import RangerAct, RangerStep, steps
 from lakewarden.pushdown.ranger.state import Held, holders
@@ -118,35 +117,5 @@ class RangerPlan:
 
     def table(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        return {
-            "format": FORMAT,
-            "target": self.target.name,
-            "realm": self.target.realm,
-            "revision": self.revision,
-            "digest": self.digest,
-            "steps": counted(self.steps),
-            "script": [one.table() for one in self.statements],
-            "unfinished": bool(self.target.journal),
-            "adopted": [
-                {
-                    "grantee": one.grantee,
-                    "path": list(one.grant.path),
-                    "privilege": one.grant.privilege,
-                }
-                for policy in self.adopted
-                for one in policy.grants
-            ],
-            "access": [msgspec.to_builtins(change) for change in self.access],
-            "residue": {
-                "count": self.residues.count,
-                "rows": [msgspec.to_builtins(residue) for residue in self.residues],
-            },
-        }
-
-
-def counted(of: Sequence[RangerStep]) -> Mapping[str, int]:
-    """The number of requests of each kind."""
-    counts: dict[str, int] = {}
-    for step in of:
-        counts[step.act.value] = counts.get(step.act.value, 0) + 1
-    return counts
+        adopted = ((one.grantee, one.grant) for policy in self.adopted for one in policy.grants)
+        return plan_table(self, (step.act for step in self.steps), adopted)

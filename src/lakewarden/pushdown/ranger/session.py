@@ -13,7 +13,7 @@ from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_
 from lakewarden.pushdown.desired_state import Scope
 from lakewarden.pushdown.drift import Difference
 from lakewarden.pushdown.grants import Grant
-from lakewarden.pushdown.plan import holder_changes
+from lakewarden.pushdown.plan import counted, holder_changes
 from lakewarden.pushdown.push import Drift, users_of
 from lakewarden.pushdown.ranger.address import read_address
 from lakewarden.pushdown.ranger.admin import Admin
@@ -35,7 +35,7 @@ from lakewarden.pushdown.ranger.desired_state import (
 )
 from lakewarden.pushdown.ranger.drift import differences, foreign, foreign_tags
 from lakewarden.pushdown.ranger.marks import marks_of, old_tags
-from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan, counted
+from lakewarden.pushdown.ranger.plan import Adopted, RangerPlan
 from lakewarden.pushdown.ranger.state import (
     ZONE_NAME,
     Held,
@@ -324,7 +324,7 @@ class RangerSession:
         return Drift(
             differences=own,
             foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
-            pending=counted(replace(current, held=pushed).steps),
+            pending=counted(step.act for step in replace(current, held=pushed).steps),
             residue=current.residues.count,
             unfinished=bool(journal),
             access=holder_changes(holders(pushed), holders(found)) if own else [],

@@ -26,13 +26,8 @@ from lakewarden.kernel.statement import On, Statement
 from lakewarden.pushdown.ranger import admin
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
-from lakewarden.service.push_target import (
-    PushTarget,
-    SentEvent,
-    note_drift,
-    note_event,
-    target,
-)
+from lakewarden.service.push_target import PushTarget, SentEvent, target
+from lakewarden.service.push_target_writes import note_drift, note_event
 from tests.app.json_receiver import receiver
 from tests.app.test_webhook import is_genuine
 from tests.pushdown.ranger.admin_server import Ranger, serving

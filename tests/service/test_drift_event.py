@@ -13,7 +13,7 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.pushdown.drift import Difference
-from lakewarden.service import push_target
+from lakewarden.service import push_target_writes
 from lakewarden.service.drift_event import MOST, DriftEvents
 from lakewarden.service.push_target import PushTarget, SentEvent
 from lakewarden.service.push_watch import DriftCheck
@@ -29,7 +29,7 @@ class Stored:
         self.service = SimpleNamespace(reading=self.reading)
         self.sealing = SimpleNamespace(unseal=str.lower)
         self.secrets: Mapping[str, str] = {}
-        monkeypatch.setattr(push_target, "note_event", self.note)
+        monkeypatch.setattr(push_target_writes, "note_event", self.note)
 
     @contextmanager
     def reading(self) -> Any:

@@ -113,7 +113,7 @@ def _show_plan(pushing: Pushing, realm: str) -> str:
 
 def _add(pushing: Pushing, realm: str, part: EnginePart, url: str) -> Mapping[str, str]:
     """Adds the target, replacing one of an earlier demo; returns the realm's previous settings."""
-    from lakewarden.service.push_target import declared
+    from lakewarden.service.push_target_check import declared
 
     settings = pushing.service.state.realm(realm).realm.settings
     _set(pushing, realm, {**settings, _KIND: "on"})

@@ -78,7 +78,7 @@ def add(
 
         lakewarden push target add pg --realm gravitino --catalog quillmere.lake --database sqlite:///estate.db
     """
-    from lakewarden.service.push_target import declared
+    from lakewarden.service.push_target_check import declared
 
     address = url or os.environ.get(ADDRESS)
     if not address:

@@ -50,7 +50,8 @@ from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.style import style_of
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.preview import matrix_with_draft
-from lakewarden.service.push_target import PushTarget, switched_off
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target_check import switched_off
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects
-from lakewarden.service.push_target import styles
+from lakewarden.service.push_target_check import styles
 from lakewarden.service.state import RealmState
 
 Style = Callable[[RealmState, Scope, DesiredRoles, TargetObjects], DesiredRoles]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.service import push_target
+from lakewarden.service import push_target, push_target_writes
 from lakewarden.service.control import Denied
 from lakewarden.service.push import Pushing
 from lakewarden.service.push_target import PushTarget, SentEvent
@@ -79,7 +79,7 @@ class DriftEvents:
             return push_target.webhook_secret(reading, self.pushing.sealing, target)
 
     def _note(self, target: PushTarget, sent: SentEvent) -> str:
-        denied = self.pushing.write(lambda work: push_target.note_event(work, target, sent))
+        denied = self.pushing.write(lambda work: push_target_writes.note_event(work, target, sent))
         return "denied" if isinstance(denied, Denied) else ""
 
 

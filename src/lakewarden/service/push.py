@@ -13,7 +13,14 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Busy, Conflict, WardenError
-from lakewarden.service import cancellation, control, push_outbox, push_target
+from lakewarden.service import (
+    cancellation,
+    control,
+    push_outbox,
+    push_target,
+    push_target_check,
+    push_target_writes,
+)
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aligned_reading import reading_of
 from lakewarden.service.control import Denied
@@ -256,11 +263,11 @@ class Pushing:
 
         def work() -> Denied | None:
             if hosts is not None:
-                push_target.check_address(address, hosts)
+                push_target_check.check_address(address, hosts)
             sealing = self._sealing()
 
             def write(transaction: WriteTransaction) -> Denied | None:
-                denied = push_target.add(transaction, new, address, sealing)
+                denied = push_target_writes.add(transaction, new, address, sealing)
                 if denied is None and new.follow:
                     entry = Pending(transaction.store.revision + 1, transaction.now)
                     transaction.change(new.realm, push_outbox.put(new, entry))
@@ -275,7 +282,7 @@ class Pushing:
 
         def work() -> Denied | None:
             old = self.target(name, realm)
-            return self._write(lambda transaction: push_target.remove(transaction, old))
+            return self._write(lambda transaction: push_target_writes.remove(transaction, old))
 
         return self._on("push_target.remove", realm, work)
 
@@ -288,7 +295,7 @@ class Pushing:
         def work() -> Denied | None:
             old, sealing = self.target(name, realm), self._sealing()
             return self._write(
-                lambda transaction: push_target.put_webhook_secret(
+                lambda transaction: push_target_writes.put_webhook_secret(
                     transaction, old, secret, sealing
                 )
             )
@@ -492,7 +499,9 @@ class Pushing:
     def _begin(self, made: PushPlan, lock: StoreLock) -> None:
         begun, mark = made.target_during_push(), lock.mark
         if begun is not None:
-            denied = self._write(lambda work: push_target.begin(work, begun, mark, phase="begun"))
+            denied = self._write(
+                lambda work: push_target_writes.begin(work, begun, mark, phase="begun")
+            )
             if denied is not None:
                 raise _RightRevoked(denied)
             lock.mark = mark.with_journal(begun)
@@ -500,7 +509,9 @@ class Pushing:
     def _record(self, target: PushTarget, lock: StoreLock, **details: object) -> None:
         """Records what is pushed, before the target commits it: else the target keeps nothing."""
         cancellation.check()
-        denied = self._write(lambda work: push_target.record(work, target, lock.mark, **details))
+        denied = self._write(
+            lambda work: push_target_writes.record(work, target, lock.mark, **details)
+        )
         if denied is not None:
             raise _RightRevoked(denied)
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Busy, StaleSnapshot, Unavailable, WardenError
-from lakewarden.service import push_outbox, push_target
+from lakewarden.service import push_outbox, push_target, push_target_check, push_target_writes
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aligned_reading import aligned_reading, reading_of
 from lakewarden.service.decision_service import DecisionService
@@ -178,7 +178,7 @@ class Delivery:
         with self.service.reading() as reading:
             address = push_target.url(reading, self.sealing, target)
         if target.plugin:
-            push_target.check_address(address, self.hosts)
+            push_target_check.check_address(address, self.hosts)
         return address
 
     def _store(self) -> str:
@@ -253,7 +253,7 @@ def _record(work: WriteTransaction, made: PushPlan, mark: PushMark, count: int) 
     current = push_target.changed(work.store, done, pushed=done.pushed, journal={})
     work.change(done.realm, *push_target.record_push(work, current))
     counts = {"statements": count, "residue": made.residues.count}
-    push_target.audit(work, done, "push.apply", "followed", **counts)
+    push_target_writes.audit(work, done, "push.apply", "followed", **counts)
     return mark.recorded(work.store.revision + 1)
 
 

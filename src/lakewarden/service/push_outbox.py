@@ -15,7 +15,7 @@ from lakewarden.engines import engine as engines
 from lakewarden.engines.mapping import ON
 from lakewarden.kernel.change import Change, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import push_target
+from lakewarden.service import push_target, push_target_check
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.push_target import OUTBOX, PushTarget
@@ -142,7 +142,7 @@ def enqueue_changes(transaction: Changing, before: Iterable[Followed]) -> None:
         # The write itself may have created the entry, as after a change of the address.
         own = written.get(one.target.name)
         entry = own or one.pending or Pending(0, transaction.now)
-        why = own.error if own else push_target.switched_off(one.target, realm)
+        why = own.error if own else push_target_check.switched_off(one.target, realm)
         entry = replace(entry, revision=revision, error=why or entry.error)
         transaction.change(one.target.realm, put(one.target, entry))
 

@@ -6,28 +6,20 @@ secret. So it is removed with the realm, and included in backups.
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
-from lakewarden.engines import engine as engines
-from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Busy, Conflict, Unavailable, Unknown
-from lakewarden.registry import registry
-from lakewarden.service import control
-from lakewarden.service.actor import SYSTEM
-from lakewarden.service.control import Denied
+from lakewarden.kernel.errors import Busy, Unavailable, Unknown
 from lakewarden.service.effect import Document, DocumentChanged, SecretChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.sealed_properties import Sealing
-from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
 RANGER: Final = "ranger"
@@ -71,21 +63,6 @@ MOST_SECRET: Final = 256
 
 SIGNABLE: Final = "[!-~]"
 """The characters of such a secret: equal bytes in every encoding, so both sides sign alike."""
-
-_EXPECTED: Final = (
-    "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other characters percent-encoded"
-)
-_ADDRESS: Final = re.compile(
-    r"[a-z]+(\+[a-z0-9]+)?://"
-    r"([\w.~!$&'()*+,;=%-]*(:[\w.~!$&'()*+,;=%-]*)?@)?"
-    r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
-    r"(/[\w.~%-]*)?(\?(?P<options>[\w.~%=&-]*))?",
-    re.ASCII,
-)
-"""Stricter than database clients, so that these find the same host in the address."""
-
-_OPTIONS: Final = frozenset({"application_name", "file_system", "rate", "sslmode", "tags", "zone"})
-"""Options of an address that name neither a file of the server nor a host to connect to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +312,26 @@ def put_url(of: PushTarget, address: str, sealing: Sealing) -> SecretChanged:
     return SecretChanged(_entity(of.name), _URL, sealing.seal(address))
 
 
+def put_added(new: PushTarget, revision: int) -> DocumentChanged:
+    """Stores the revision at which a target is added."""
+    return DocumentChanged(Entity(_ADDED, new.name), {"revision": revision})
+
+
+def put_webhook(of: PushTarget, sealed: str | None) -> SecretChanged:
+    """Stores the sealed secret that signs a target's events; None removes it."""
+    return SecretChanged(_entity(of.name), _WEBHOOK, sealed)
+
+
+def put_drift_note(of: PushTarget, note: DriftNote | None) -> DocumentChanged:
+    """Stores the findings of a watch; None removes them."""
+    return DocumentChanged(Entity(_DRIFT, of.name), None if note is None else asdict(note))
+
+
+def put_sent_event(of: PushTarget, sent: SentEvent) -> DocumentChanged:
+    """Stores the last event about a target."""
+    return DocumentChanged(Entity(_EVENT, of.name), asdict(sent))
+
+
 def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
     """Removes the target and its pending changes."""
     entity = _entity(old.name)
@@ -358,247 +355,5 @@ def webhook_secret(reading: Reading, sealing: Sealing | None, of: PushTarget) ->
     return sealing.unseal(sealed)
 
 
-def put_webhook_secret(
-    transaction: WriteTransaction, of: PushTarget, secret: str, sealing: Sealing
-) -> Denied | None:
-    """Signs events of a target with this secret from now on; without one, they are not signed.
-
-    Raises `BadInput` for an invalid secret, and `Unknown` if the target was removed meanwhile.
-    """
-    if secret and not re.fullmatch(f"{SIGNABLE}{{{LEAST_SECRET},{MOST_SECRET}}}", secret):
-        expected = f"expected {LEAST_SECRET} to {MOST_SECRET} ASCII letters, digits and symbols"
-        raise BadInput(expected, where="secret")
-    refused = _refused(transaction, "push_target.put", of, signed=bool(secret))
-    if refused is None:
-        current(transaction.store, of)
-        sealed = sealing.seal(secret) if secret else None
-        transaction.change(of.realm, SecretChanged(_entity(of.name), _WEBHOOK, sealed))
-    return refused
-
-
-def declared(
-    name: str, realm: str, catalog: str, address: str, style: str = "", *, follow: bool = False
-) -> PushTarget:
-    """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`.
-
-    For Ranger it may be all catalogs of a `METALAKE`.
-    """
-    metalake, dot, own = catalog.partition(".")
-    is_whole = not dot and re.match(rf"{RANGER}(\+https?)?://", address) is not None
-    if not (metalake and (own or is_whole)):
-        raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
-    scheme, is_url, _ = address.partition("://")
-    if not is_url:
-        raise BadInput(_EXPECTED, where="url")
-    scheme = scheme.partition("+")[0]
-    kind = engines.pushed_engines().get(scheme, scheme)
-    return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
-
-
-def style_names(model: str) -> Sequence[str]:
-    """The styles of a model."""
-    system = registry().shipper_of(model)
-    return (system.name,) if system is not None and system.push_styles else ()
-
-
-def styles(model: str, style: str) -> Mapping[str, Any]:
-    """What implements a style of a model, by kinds of targets; empty for an unknown style."""
-    system = registry().shipper_of(model)
-    if system is None or system.name != style or not system.push_styles:
-        return {}
-    found: Mapping[str, Any] = system.load(system.push_styles)
-    return found
-
-
-def check_address(address: str, hosts: Collection[str]) -> None:
-    """Raises `BadInput` for an address to which the server must not connect.
-
-    It must name one of the hosts, and must not make a client read files of the server, or use the
-    account that the server runs as.
-    """
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
-        raise BadInput(_EXPECTED, where="url")
-    host = found["host"].lower().strip("[]")
-    if host not in hosts:
-        message = f"`{host}` is not an allowed host of targets; see `push.hosts`"
-        raise BadInput(message, where="url")
-    for option in filter(None, (found["options"] or "").split("&")):
-        if option.partition("=")[0] not in _OPTIONS:
-            expected = ", ".join(sorted(_OPTIONS))
-            raise BadInput(f"an address accepts only the options {expected}", where="url")
-
-
-def add(
-    transaction: WriteTransaction, new: PushTarget, address: str, sealing: Sealing
-) -> Denied | None:
-    """Stores a target. Raises `BadInput` for an invalid one, `Conflict` for a name in use.
-
-    Names are unique across all realms.
-    """
-    refused = _refused(transaction, "push_target.put", new)
-    if refused is not None:
-        return refused
-    _check(new, transaction.realm(new.realm))
-    store = transaction.store
-    known = {one.name for realm in transaction.state.realms for one in briefly(store, realm)}
-    if new.name in known:
-        raise Conflict(f"a target `{new.name}` already exists")
-    name_store(transaction)
-    added = DocumentChanged(Entity(_ADDED, new.name), {"revision": store.revision + 1})
-    transaction.change(new.realm, put(new), added, put_url(new, address, sealing))
-    return None
-
-
-def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
-    """Removes a target; what was pushed to it stays there. Raises `Unknown` if it is gone."""
-    refused = _refused(transaction, "push_target.remove", old)
-    if refused is None:
-        transaction.change(old.realm, *dropped(current(transaction.store, old)))
-    return refused
-
-
-def record(
-    transaction: WriteTransaction, done: PushTarget, mark: PushMark, **details: object
-) -> Denied | None:
-    """Records what was pushed to a target, as of its `pushed_at`, by the push with that mark.
-
-    Raises `Unknown` if the target was removed meanwhile, `Busy` if another push came.
-    """
-    refused = _refused(transaction, "push.apply", done, **details)
-    if refused is None:
-        require_mark(transaction.store, done, mark)
-        now = changed(
-            transaction.store, done,
-            pushed=done.pushed, revision=done.revision, pushed_at=done.pushed_at, journal={},
-        )  # fmt: skip
-        transaction.change(done.realm, *record_push(transaction, now))
-    return refused
-
-
-def begin(
-    transaction: WriteTransaction, begun: PushTarget, mark: PushMark, **details: object
-) -> Denied | None:
-    """Records that a push has begun, before any change that the target keeps.
-
-    Raises `Unknown` if the target was removed meanwhile, `Busy` if another push came.
-    """
-    refused = _refused(transaction, "push.apply", begun, **details)
-    if refused is None:
-        require_mark(transaction.store, begun, mark)
-        transaction.change(
-            begun.realm, put(changed(transaction.store, begun, journal=begun.journal))
-        )
-    return refused
-
-
-def note_drift(
-    transaction: WriteTransaction, of: PushTarget, counts: Mapping[str, int], digest: str
-) -> Denied | None:
-    """Records the findings of a watch, with an audit row; without a `digest`, that there are none.
-
-    Records nothing if the target was removed or pushed to since it was read.
-    """
-    if not any(one.pushed_at == of.pushed_at for one in stored(transaction.store, of)):
-        return None
-    refused = _unseen(transaction, of, **counts)
-    if refused is None:
-        note = asdict(DriftNote(dict(counts), digest, transaction.now)) if digest else None
-        transaction.change(of.realm, DocumentChanged(Entity(_DRIFT, of.name), note))
-    return refused
-
-
-def note_event(transaction: WriteTransaction, of: PushTarget, sent: SentEvent) -> Denied | None:
-    """Records that an event was accepted or tried, unless its target was removed meanwhile."""
-    if not any(stored(transaction.store, of)):
-        return None
-    refused = _unseen(transaction, of, event=sent.number)
-    if refused is None:
-        transaction.change(of.realm, DocumentChanged(Entity(_EVENT, of.name), asdict(sent)))
-    return refused
-
-
-def _unseen(transaction: WriteTransaction, of: PushTarget, **details: object) -> Denied | None:
-    """None if the writer may see drift; the server's own watch needs no right."""
-    if transaction.actor is not SYSTEM:
-        return _refused(transaction, "push.drift", of, **details)
-    audit(transaction, of, "push.drift", "watched", **details)
-    return None
-
-
-def audit(
-    transaction: WriteTransaction, of: PushTarget, operation: str, reason: str, **details: object
-) -> None:
-    """Audits an action of the server itself on a target, with its reason and without a caller."""
-    transaction.audit(
-        operation,
-        f"realm:{of.realm}",
-        "allow",
-        reason,
-        CONTROL,
-        {"push_target": of.name, **details},
-    )
-
-
-def _refused(
-    transaction: WriteTransaction, operation: str, about: PushTarget, **details: object
-) -> Denied | None:
-    return control.authorize_in_realm(
-        transaction, operation, about.realm, push_target=about.name, **details
-    )
-
-
 def _entity(name: str) -> Entity:
     return Entity(_TYPE, name)
-
-
-def _check(new: PushTarget, realm: RealmState) -> None:
-    if re.fullmatch(NAME, new.name) is None:
-        message = (
-            f"expected at most 16 lower-case letters and digits, first a letter, got `{new.name}`"
-        )
-        raise BadInput(message, where="name")
-    if new.kind == RANGER:
-        _check_ranger(new, realm)
-        return
-    if new.kind not in engines.pushed_engines().values():
-        expected = ", ".join(sorted({*engines.pushed_engines(), RANGER}))
-        raise BadInput(f"cannot push to `{new.kind}`; expected one of: {expected}", where="url")
-    if new.kind not in of_model(realm.realm.model):
-        message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
-        raise BadInput(message, where="realm")
-    _check_style(new, realm)
-    _check_setting(new, realm)
-
-
-def _check_setting(new: PushTarget, realm: RealmState) -> None:
-    why = switched_off(new, realm)
-    if why:
-        raise BadInput(why, where="realm")
-
-
-def switched_off(target: PushTarget, realm: RealmState) -> str:
-    """The setting of the realm that must be on for the target; "" if it is on, or not needed."""
-    if target.kind not in (RANGER, *engines.pushed_engines().values()):
-        return ""
-    kinds = [target.kind]
-    if target.kind == RANGER:
-        kinds = [one for one in ENGINES_OF_RANGER if one in of_model(realm.realm.model)]
-    if any(realm.system.model.settings.get(one) == ON for one in kinds):
-        return ""
-    message = f"set `{'`, `'.join(kinds)}` to `on` for the realm `{realm.realm.name}`"
-    return f"{message}: each one with a Ranger service" if target.kind == RANGER else message
-
-
-def _check_style(new: PushTarget, realm: RealmState) -> None:
-    if new.style and new.kind not in styles(realm.realm.model, new.style):
-        message = f"there is no style `{new.style}` for `{new.kind}` in the model"
-        raise BadInput(f"{message} `{realm.realm.model}`", where="style")
-
-
-def _check_ranger(new: PushTarget, realm: RealmState) -> None:
-    if of_model(realm.realm.model).keys().isdisjoint(ENGINES_OF_RANGER):
-        message = f"the model `{realm.realm.model}` has no mapping for engines of Ranger"
-        raise BadInput(message, where="realm")
-    _check_style(new, realm)
-    _check_setting(new, realm)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from lakewarden.kernel.errors import Busy, Unknown, WardenError
-from lakewarden.service import push_target
+from lakewarden.service import push_target, push_target_writes
 from lakewarden.service.control import Denied
 from lakewarden.service.push import PushDrift, Pushing
 from lakewarden.service.push_lock import BUSY_TOO_LONG_SECONDS
@@ -155,7 +155,9 @@ class PushWatch:
             noted = push_target.drift_notes(reading, (check.target.realm,)).get(check.target.name)
         if digest == (noted.digest if noted else ""):
             return check
-        note = partial(push_target.note_drift, of=check.target, counts=check.counts, digest=digest)
+        note = partial(
+            push_target_writes.note_drift, of=check.target, counts=check.counts, digest=digest
+        )
         denied = self.pushing.write(note)
         error = "denied" if isinstance(denied, Denied) else ""
         return DriftCheck(check.target, check.drift, error, is_new=True)

@@ -16,7 +16,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service import push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.push import Pushing
-from lakewarden.service.push_target import check_address, declared
+from lakewarden.service.push_target_check import check_address, declared
 from tests.http.admin.api import Api
 from tests.http.admin.conftest import state
 from tests.servers import fresh_database

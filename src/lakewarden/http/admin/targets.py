@@ -36,7 +36,7 @@ from lakewarden.http.admin.endpoint import (
 )
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.service import push_outbox, push_target
+from lakewarden.service import push_outbox, push_target_check
 from lakewarden.service.control import Denied
 from lakewarden.service.policy_text import written
 from lakewarden.service.push import Pushing, PushPlan
@@ -77,14 +77,16 @@ def listed(exchange: Exchange) -> HandlerResult:
     model = exchange.service.state.realm(exchange.params["realm"]).realm.model
     return TargetsResponse(
         targets=[_target(one, notes.get(one.name), entries.get(one.name)) for one in found],
-        styles=list(push_target.style_names(model)),
+        styles=list(push_target_check.style_names(model)),
     )
 
 
 def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
     """Adds a target."""
     realm, name = _place(exchange)
-    new = push_target.declared(name, realm, body.catalog, body.url, body.style, follow=body.follow)
+    new = push_target_check.declared(
+        name, realm, body.catalog, body.url, body.style, follow=body.follow
+    )
     hosts = exchange.services.push_hosts
     denied = pushing(exchange).add(new, body.url, hosts)
     if denied is not None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import RangerService
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.push_target import RANGER, PushTarget, styles
+from lakewarden.service.push_target import RANGER, PushTarget
+from lakewarden.service.push_target_check import styles
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState

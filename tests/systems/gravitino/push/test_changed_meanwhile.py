@@ -14,7 +14,7 @@ import pytest
 
 from lakewarden.app.push_connection import connect_target
 from lakewarden.kernel.errors import Busy, Conflict, Unknown
-from lakewarden.service import push_outbox, push_target, realms
+from lakewarden.service import push_outbox, push_target, push_target_writes, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.credential import Count
@@ -26,7 +26,8 @@ from lakewarden.service.push_lock import (
     RENEW_SECONDS,
     StoreLock,
 )
-from lakewarden.service.push_target import PushTarget, declared
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target_check import declared
 from lakewarden.service.push_watch import KINDS
 from lakewarden.service.realm import DIRECTORY
 from tests.administrators import make_administrator
@@ -553,7 +554,9 @@ def test_a_look_at_a_target_that_was_pushed_meanwhile_is_not_kept(followed: Foll
     write = followed.pushing().write
     for target, kept in ((before_push, 0), (followed.target, 1)):
         write(
-            partial(push_target.note_drift, of=target, counts=dict.fromkeys(KINDS, 1), digest="d")
+            partial(
+                push_target_writes.note_drift, of=target, counts=dict.fromkeys(KINDS, 1), digest="d"
+            )
         )
         assert len(followed.pushing().drift_notes((REALM,))) == kept
 

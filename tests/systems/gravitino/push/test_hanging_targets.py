@@ -22,7 +22,8 @@ from lakewarden.pushdown.ranger import admin
 from lakewarden.service import push_outbox
 from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.push_outbox import LEASE_SECONDS
-from lakewarden.service.push_target import PushTarget, declared
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target_check import declared
 from lakewarden.service.push_watch import DriftCheck, PushWatch
 from tests.pushdown.ranger.admin_server import serving
 from tests.pushdown.ranger.worlds import ranger_of

@@ -19,7 +19,7 @@ from lakewarden.engines.engine import pushed_engines
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service import push_outbox, push_target
+from lakewarden.service import push_outbox, push_target, push_target_check
 from lakewarden.service.effect import Effect
 from lakewarden.service.push_outbox import Pending
 from lakewarden.service.push_target import PushTarget
@@ -156,7 +156,7 @@ def _name(transaction: WriteTransaction, realm: str, catalog: Entity, reference:
 
 
 def _style(state: RealmState, kind: str) -> str:
-    return STYLE if kind in push_target.styles(state.realm.model, STYLE) else ""
+    return STYLE if kind in push_target_check.styles(state.realm.model, STYLE) else ""
 
 
 def _unready(state: RealmState, plugin: Plugin) -> str:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lakewarden.cli.admin_target import done, operator
 from lakewarden.cli.demo_server import database
 from lakewarden.cli.outcome import show
-from lakewarden.cli.push import difference_text, foreign_text, opened_pushing
+from lakewarden.cli.push import opened_pushing
+from lakewarden.cli.push_view import difference_text, foreign_text
 from lakewarden.kernel.errors import Unavailable, Unknown
 from lakewarden.sample.part import EnginePart
 

@@ -45,6 +45,13 @@ def test_the_description_holds_every_route_and_only_schemas_that_there_are(api: 
     assert {"Problem", "Question", "StatementResponse"} <= set(schemas)
 
 
+def test_bodies_are_declared_in_their_package() -> None:
+    bodies = {body for one in ENDPOINTS for body in (one.request, one.response) if body}
+    assert {body.__module__.rpartition(".")[0] for body in bodies} == {
+        "lakewarden.http.admin.bodies"
+    }
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from math import inf
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from lakewarden.http.admin.bodies.audit import AuditCheckResponse, AuditRowResponse, AuditRows
-from lakewarden.http.admin.bodies.base import NextPage, ResponseBody
-from lakewarden.http.admin.bodies.statement import SentencePart
+from lakewarden.http.admin.bodies.audit import (
+    AuditCheckResponse,
+    AuditRowResponse,
+    AuditRows,
+    HistoryResponse,
+    HistoryRow,
+    UsageResponse,
+    UsageRow,
+)
 from lakewarden.http.admin.endpoint import (
     CONTINUED,
     Endpoint,
@@ -34,47 +39,6 @@ from lakewarden.service.control import Denied
 from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS
 from lakewarden.service.sentence import event_sentence, event_title
 from lakewarden.service.state import State
-
-
-class HistoryRow(ResponseBody, kw_only=True):
-    """A change. `was` and `now` are null if the object did not exist before or after.
-
-    `at` is null and `by` empty if the audit trail lacks them. `first`: the change feed does not
-    have the previous state.
-    """
-
-    revision: int
-    kind: str
-    at: datetime | None
-    by: str
-    operation: str
-    was: Any
-    now: Any
-    first: bool
-    words: list[SentencePart]
-
-
-class HistoryResponse(ResponseBody, kw_only=True):
-    """The changes of one object, the newest first."""
-
-    rows: list[HistoryRow]
-    page: NextPage
-
-
-class UsageRow(ResponseBody, kw_only=True):
-    """The number of uses of a key, and the day of the last."""
-
-    key: str
-    acts: int
-    last: str
-
-
-class UsageResponse(ResponseBody, kw_only=True):
-    """Usage by key: days in order, other keys the most used first; `total` is the sum."""
-
-    rows: list[UsageRow]
-    total: int
-
 
 _REALM = Parameter("realm", "only operations in this realm, or on it", pattern=REALM)
 _LAST = Parameter(

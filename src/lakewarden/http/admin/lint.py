@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
-
-from msgspec import Meta, field
+from typing import Final
 
 from lakewarden.analysis.lint import catalogue
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Severity
-from lakewarden.http.admin.bodies.base import PagedResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.lint import (
+    DismissalRequest,
+    DismissalResponse,
+    FindingResponse,
+    Findings,
+    FirstSeenResponse,
+    FixResponse,
+)
 from lakewarden.http.admin.endpoint import (
     MAX_NUMBER,
     PAGED,
@@ -23,13 +28,13 @@ from lakewarden.http.admin.endpoint import (
     moment_or_none,
     number,
 )
-from lakewarden.http.admin.field_types import FINGERPRINT, Moment
+from lakewarden.http.admin.field_types import FINGERPRINT
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.implied import is_reserved
 from lakewarden.service import lint
 from lakewarden.service.control import Denied
-from lakewarden.service.lint import MAX_REASON, Dismissal
+from lakewarden.service.lint import Dismissal
 from lakewarden.service.lint_history import FirstSeen, first_seen, new_since
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
@@ -52,60 +57,6 @@ _FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED, _SINCE)
 _FIELDS: Final = Parameter(
     "fields", "what else each finding has: the revision that brought it", choices=("first_seen",)
 )
-
-
-class DismissalRequest(RequestBody, kw_only=True):
-    """The reason for dismissing a finding, and the end of the dismissal."""
-
-    reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
-    until: Moment
-
-
-class DismissalResponse(ResponseBody, kw_only=True):
-    """A dismissal of a finding: reason, author and end."""
-
-    reason: str
-    by: str
-    until: Moment
-
-
-class FixResponse(ResponseBody, kw_only=True):
-    """A draft that resolves a finding, as a preview takes it."""
-
-    remove: list[str] = field(default_factory=list)
-
-
-class FirstSeenResponse(ResponseBody, kw_only=True):
-    """The first revision with the finding; its time is null if the audit trail lacks it."""
-
-    revision: int
-    at: Moment | None = None
-
-
-class FindingResponse(ResponseBody, kw_only=True):
-    """A finding of a lint rule: place, problem and fix.
-
-    `edit` is present if a draft resolves it, `dismissed` if it is dismissed, `first_seen` if
-    requested and known.
-    """
-
-    rule: str
-    severity: str
-    kind: str
-    name: str
-    says: str
-    fix: str
-    fingerprint: str
-    edit: FixResponse | None = None
-    dismissed: DismissalResponse | None = None
-    first_seen: FirstSeenResponse | None = None
-
-
-class Findings(PagedResponse, kw_only=True):
-    """Findings, the most severe first; `rules` are the rules that ran."""
-
-    findings: list[FindingResponse]
-    rules: int
 
 
 def linted(exchange: Exchange) -> HandlerResult:

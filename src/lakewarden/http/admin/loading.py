@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET
 
-from lakewarden.http.admin.bodies.base import RequestBody, ResponseBody
+from lakewarden.http.admin.bodies.loading import (
+    LoadRequest,
+    LoadResponse,
+    QuarantineRequest,
+    RowCounts,
+)
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
-from lakewarden.http.admin.field_types import ModelFile
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -29,77 +33,13 @@ from lakewarden.names.canonical import check_segment, check_text
 from lakewarden.service import control
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
-from lakewarden.service.load import (
-    LOADING,
-    MAX_QUARANTINED,
-    LoadResult,
-    Quarantine,
-    QuarantinedRow,
-    load_rows,
-)
+from lakewarden.service.load import LOADING, LoadResult, Quarantine, QuarantinedRow, load_rows
 from lakewarden.service.system import System, load_system
 
 LIMIT: Final = 32 * 1024 * 1024
 """The size limit of a body, from security reference 5.6 for uploads."""
 
 _KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
-
-
-class QuarantinedRowRequest(RequestBody, kw_only=True):
-    """A row that the pipeline rejected: of which table, why, and where it stood in the input."""
-
-    table: str
-    reason: str
-    detail: str = ""
-    place: str = ""
-
-
-class QuarantineRequest(RequestBody, kw_only=True):
-    """The rows that the pipeline rejected: how many, the first of them, and the directory."""
-
-    total: Annotated[int, Meta(ge=0)]
-    first: Annotated[list[QuarantinedRowRequest], Meta(max_length=MAX_QUARANTINED)] = field(
-        default_factory=list
-    )
-    directory: str = ""
-
-
-class LoadRequest(RequestBody, kw_only=True):
-    """Rows to load by table, with the model and the settings that they need.
-
-    `quarantine` are the rows that the pipeline rejected, for the audit trail.
-    """
-
-    model: str
-    model_text: ModelFile | UnsetType = UNSET
-    settings: dict[str, str] = field(default_factory=dict)
-    prune: bool = False
-    quarantine: QuarantineRequest | None = None
-    entities: list[tuple[str, str, str | None, str | None]] = field(default_factory=list)
-    relations: list[tuple[str, str, str, str, str]] = field(default_factory=list)
-    attributes: list[tuple[str, str, str, str]] = field(default_factory=list)
-    owners: list[tuple[str, str, str, str, str]] = field(default_factory=list)
-    principals: list[tuple[str, str]] = field(default_factory=list)
-    memberships: list[tuple[str, str, str, str]] = field(default_factory=list)
-    statements: list[dict[str, Any]] = field(default_factory=list)
-
-
-class RowCounts(ResponseBody, kw_only=True):
-    """The numbers of added and changed rows of a table, and of stored rows that were not sent."""
-
-    new: int
-    changed: int
-    gone: int
-
-
-class LoadResponse(ResponseBody, kw_only=True):
-    """The result of a load; `left` are statements of other keepers, which stay unchanged."""
-
-    new: bool
-    revision: int
-    pruned: bool
-    rows: dict[str, RowCounts]
-    left: list[str]
 
 
 def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:

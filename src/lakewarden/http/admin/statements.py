@@ -11,8 +11,8 @@ import msgspec
 from msgspec import structs
 
 from lakewarden.analysis.lint.lint_context import LintContext
-from lakewarden.http.admin.bodies.base import ResponseBody
 from lakewarden.http.admin.bodies.statement import (
+    DocumentResponse,
     LastChange,
     ObligationRequest,
     StatementReachResponse,
@@ -84,14 +84,6 @@ _SORTED = 200
 _FIELDS = frozenset({"reach", "changed"})
 _MORE = some_of("fields", "additional members of each row", _FIELDS)
 _MARK = Parameter("mark", "the mark of the statement, if it has one")
-
-
-class DocumentResponse(ResponseBody, kw_only=True):
-    """A statement as its own system writes it, and the version that a conditional write expects."""
-
-    id: str
-    value: dict[str, Any]
-    version: str
 
 
 def listed(exchange: Exchange) -> HandlerResult:

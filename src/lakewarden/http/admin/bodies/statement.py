@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -149,3 +149,11 @@ class Statements(PagedResponse, kw_only=True):
     """Statements of a realm, sorted by id or by title."""
 
     statements: list[StatementRow]
+
+
+class DocumentResponse(ResponseBody, kw_only=True):
+    """A statement as its own system writes it, and the version that a conditional write expects."""
+
+    id: str
+    value: dict[str, Any]
+    version: str

@@ -137,7 +137,7 @@ def test_what_a_plan_changes_in_a_window_or_in_a_long_list_is_shown() -> None:
     now = statement(to=[*people[:8], "user:eve", people[9]])
     plan = Plan(
         *("lake", "policy", False, 7, (Edit("x", was, now),), (), (), (), (), 0, False),
-        access=Access((), (), (), 0, 0, 0, 0, True),
+        access=Access((), (), (), 0, 0, True),
     )
     assert [*plan_lines(plan)][2:7] == [
         "statements",

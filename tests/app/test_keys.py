@@ -24,6 +24,12 @@ def test_a_file_without_a_key_is_no_key(tmp_path: Path, held: bytes) -> None:
         keys_of(f"sqlite:///{tmp_path / 'x.db'}")
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.db-key").mkdir()
+    with pytest.raises(Unavailable, match="db-key` cannot be read: is a directory"):
+        keys_of(f"sqlite:///{tmp_path / 'x.db'}")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="db-key` cannot be created: no such file or directory"):
         keys_of(f"sqlite:///{tmp_path / 'none' / 'x.db'}")

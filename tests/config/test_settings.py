@@ -125,6 +125,7 @@ def test_a_wrong_value_is_refused_with_its_place(name: str, value: str, said: st
     ("text", "said"),
     [
         ("allowed_hosts = [1]", "`allowed_hosts.0`: "),
+        ('host = ""', "`host`: "),
         ("admin = 3", "`admin`: "),
         ("engine_loopback = 3", "`engine_loopback`: "),
         ("[oidc]\ndirectory = 3", "`oidc.directory`: "),

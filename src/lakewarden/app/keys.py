@@ -44,7 +44,7 @@ def keys_of(database: str) -> tuple[str, ...]:
 def _stored_keys(path: Path) -> str:
     """The key in the file, which is created if missing; of concurrent writers one wins.
 
-    Raises `BadInput` for a file without a key, `Unavailable` if it cannot be created.
+    Raises `BadInput` for a file without a key, `Unavailable` if it cannot be read or created.
     """
     with suppress(FileNotFoundError):
         return _read(path)
@@ -57,7 +57,14 @@ def _stored_keys(path: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    key = path.read_text(encoding="latin-1").strip()
+    """The key in the file; raises `BadInput`, `Unavailable`, and `FileNotFoundError`."""
+    try:
+        key = path.read_text(encoding="latin-1").strip()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Unavailable(f"the key file `{path}` cannot be read: {reason}") from None
     if not is_secret_key(key):
         raise BadInput(f"`{path}` holds no key; put back the one that it held to read secrets")
     return key

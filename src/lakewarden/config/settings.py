@@ -308,7 +308,9 @@ class ServerSettings(BaseSettings):
         env_nested_delimiter=_NESTED,
     )
 
-    host: str = Field(default=defaults.HOST, description="Address on which the server listens.")
+    host: str = Field(
+        default=defaults.HOST, min_length=1, description="Address on which the server listens."
+    )
     port: int = Field(
         default=defaults.PORT, ge=0, le=65_535, description="Port on which the server listens."
     )

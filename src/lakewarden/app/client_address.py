@@ -27,10 +27,27 @@ def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network])
     """
     at = peer
     for hop in reversed((forwarded or "").split(",")):
-        if not is_among(at, proxies) or not is_address(hop.strip()):
+        address = _without_port(hop.strip())
+        if not is_among(at, proxies) or not is_address(address):
             break
-        at = unmapped(hop.strip())
+        at = unmapped(address)
     return at
+
+
+def _without_port(hop: str) -> str:
+    """The address of a hop, to which some gateways add the port.
+
+    >>> _without_port("192.0.2.1:4711"), _without_port("[2001:db8::1]:4711"), _without_port("::1")
+    ('192.0.2.1', '2001:db8::1', '::1')
+    """
+    if hop.startswith("[") and "]" in hop:
+        address, _, port = hop[1:].partition("]")
+        port = port.removeprefix(":")
+    elif hop.count(":") == 1:
+        address, _, port = hop.partition(":")
+    else:
+        return hop
+    return address if not port or (port.isascii() and port.isdigit()) else hop
 
 
 def unmapped(address: str) -> str:

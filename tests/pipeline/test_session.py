@@ -197,6 +197,16 @@ def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> Non
     ("java", "store"),
     [
         ("ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "S3"),
+        (
+            "ClassNotFoundException: Class"
+            " org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem not found",
+            "Azure",
+        ),
+        (
+            "ClassNotFoundException: Class"
+            " org.apache.hadoop.fs.gs.GoogleHadoopFileSystem not found",
+            "Google Cloud Storage",
+        ),
         ('UnsupportedFileSystemException: No FileSystem for scheme "abfss"', "Azure"),
         ('UnsupportedFileSystemException: No FileSystem for scheme "gs"', "Google Cloud Storage"),
     ],

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, not_installed
 from lakewarden.pipeline import class_archive, package
+from lakewarden.pipeline.failing_store import of_failing_store
 from lakewarden.pipeline.full_disk import of_full_disk
 from lakewarden.pipeline.java import OLDEST, ensure_java
 from lakewarden.pipeline.memory import machine_bytes
@@ -69,7 +70,9 @@ retries for ten, and for ten more when the session ends."""
 
 _CLIENTLESS: Final = {
     "S3AFileSystem not found": "S3",
+    "GoogleHadoopFileSystem not found": "Google Cloud Storage",
     'No FileSystem for scheme "gs"': "Google Cloud Storage",
+    "AzureBlobFileSystem not found": "Azure",
     'No FileSystem for scheme "abfss"': "Azure",
 }
 """Hadoop's message for a store whose client is missing, and the store."""
@@ -107,6 +110,18 @@ _LOCAL = {
         f" -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     ),
 }
+
+_GIVES_UP: Final = {
+    # One layer of retries is enough: the client repeats the requests of Amazon's library.
+    f"{_S3A}.attempts.maximum": "0",
+    f"{_S3A}.connection.timeout": "30s",
+    f"{_S3A}.retry.interval": "1s",
+    f"{_S3A}.retry.limit": "4",
+    f"{_S3A}.retry.throttle.limit": "7",
+}
+"""How long Hadoop's client of S3 repeats a request: up to 20 s if the store refuses it, up to three
+minutes if it does not respond. By default a store that is busy (503) is asked for more than a day.
+"""
 
 _MANY_ROWS: Final = 10_000_000
 """From this many rows of input on, Java's optimizing compiler pays back its own cost (decision
@@ -156,7 +171,7 @@ def spark_session(
     if is_ours and not remote:  # a Connect client may only set query options
         if java_home is not None and not _has_java() and _JAVA_OPTIONS not in dict(conf):
             archive_options = class_archive.java_options(java_home)
-        settings |= _LOCAL
+        settings |= _LOCAL | _GIVES_UP
         if rows < _MANY_ROWS:
             settings[_JAVA_OPTIONS] += f" {_QUICK_COMPILER}"
         settings["spark.driver.memory"] = "2g" if machine_bytes() >= _ROOMY else "1g"
@@ -293,7 +308,7 @@ def _reason(error: Exception) -> str:
         at = next(number for number, line in enumerate(lines) if line.endswith(first))
         behind = lines[at + 1 :]
         first = first.removesuffix(_TRACE) + next((s for s in behind if s[:1].strip()), "")
-    if reason := of_full_disk(str(error)):
+    if reason := of_full_disk(str(error)) or of_failing_store(str(error)):
         return reason
     if _GONE in str(error):
         return "the Spark Connect server does not answer; start it and run the command again"

@@ -188,9 +188,9 @@ def _no_denies(table: grants.Table, privilege: str) -> grants.Grouped:
 
 
 _grants_of = grants._grants
-_touched = grants.touched
+_affected_privileges = grants.affected_privileges
 _normal = scopes.normal
-_holding = scopes._holding
+_matching_rows = scopes._matching_rows
 _resolve = subject.resolve
 _stored_above = Stored.above
 _stored_everything = Stored.everything
@@ -214,11 +214,11 @@ def _not_implied(statement: Statement, model: Model) -> frozenset[str]:
 
 
 def _deny_implied(statement: Statement, model: Model) -> frozenset[str]:
-    return _touched(replace(statement, effect=Effect.ALLOW), model)
+    return _affected_privileges(replace(statement, effect=Effect.ALLOW), model)
 
 
 def _deny_by_alias_lost(statement: Statement, model: Model) -> frozenset[str]:
-    found = _touched(statement, model)
+    found = _affected_privileges(statement, model)
     return found if statement.effect is Effect.ALLOW else found & statement.privileges
 
 
@@ -230,16 +230,16 @@ def _without_group_roles(stored: Any, memberships: Any, mentioned: Any) -> Membe
 def _prefix_as_equal(block: Any, criterion: Any, rows: BitMap) -> BitMap:
     if criterion.condition is Condition.STARTS_WITH:
         criterion = replace(criterion, condition=Condition.EQUALS)
-    return _holding(block, criterion, rows)
+    return _matching_rows(block, criterion, rows)
 
 
 def _negation_without_closure(block: Any, criterion: Any, rows: BitMap) -> BitMap:
     if criterion.condition is not Condition.NOT_EQUALS or not isinstance(block, Stored):
-        return _holding(block, criterion, rows)
+        return _matching_rows(block, criterion, rows)
     coded = block._coded
     direct = {name: replace(f, up=frozenset()) for name, f in coded.model.fields.items()}
     flat = replace(coded, model=replace(coded.model, fields=direct))
-    return _holding(Stored(flat, block._ids), criterion, rows)
+    return _matching_rows(Stored(flat, block._ids), criterion, rows)
 
 
 def _any_owner(statement: Statement) -> Statement:
@@ -362,20 +362,23 @@ FAULTS = (
     Fault(
         "a privilege that follows from others is not given with them",
         _replaced(
-            (grants, "touched", _not_implied), (incremental_compile, "touched", _not_implied)
+            (grants, "affected_privileges", _not_implied),
+            (incremental_compile, "affected_privileges", _not_implied),
         ),
         ("cdap",),
     ),
     Fault(
         "a DENY also denies what would follow from the privilege",
         _replaced(
-            (grants, "touched", _deny_implied), (incremental_compile, "touched", _deny_implied)
+            (grants, "affected_privileges", _deny_implied),
+            (incremental_compile, "affected_privileges", _deny_implied),
         ),
     ),
     Fault(
         "a DENY by an older name of the privilege is lost",
         _replaced(
-            (grants, "touched", _deny_by_alias_lost), (incremental_compile, "touched", _touched)
+            (grants, "affected_privileges", _deny_by_alias_lost),
+            (incremental_compile, "affected_privileges", _affected_privileges),
         ),
         ("everything", "gravitino"),
     ),
@@ -396,12 +399,12 @@ FAULTS = (
     ),
     Fault(
         "STARTS_WITH compares whole values",
-        _replaced((scopes, "_holding", _prefix_as_equal)),
+        _replaced((scopes, "_matching_rows", _prefix_as_equal)),
         ("datahub",),
     ),
     Fault(
         "NOT_EQUALS looks at the direct values only, not at those above",
-        _replaced((scopes, "_holding", _negation_without_closure)),
+        _replaced((scopes, "_matching_rows", _negation_without_closure)),
         ("datahub",),
     ),
     Fault(
@@ -428,7 +431,7 @@ FAULTS = (
     Fault("`every` is met by none at all", _replaced((PointEvaluator, "related", _empty_is_every))),
     Fault(
         "after a change rows are kept that no longer hold",
-        _replaced((incremental_compile._Rebuild, "_holding", lambda *_: None)),
+        _replaced((incremental_compile._Rebuild, "_row_check", lambda *_: None)),
         ("gravitino", "everything"),
     ),
     Fault(
@@ -474,7 +477,7 @@ FAULTS = (
     ),
     Fault(
         "a list leaves out what has to be judged one by one",
-        _replaced((listing, "_judged", _classes_alone)),
+        _replaced((listing, "_evaluate", _classes_alone)),
         ("gravitino", "everything"),
     ),
     Fault(

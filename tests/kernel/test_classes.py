@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from lakewarden.kernel.classes import Partition, joint, partition, reclassed
+from lakewarden.kernel.classes import Partition, joint, partition, reclassified
 
 SIZE = 40
 SCOPES = st.lists(
@@ -67,7 +67,7 @@ def test_entities_that_change_scopes_change_class(
         | (BitMap(later[n] if n < len(later) else ()) & BitMap(moved))
         for n, scope in enumerate(scopes)
     }
-    after = reclassed(before, SIZE + 4, BitMap(moved), now, 10_000)
+    after = reclassified(before, SIZE + 4, BitMap(moved), now, 10_000)
     assert after is not None
     check(after, now, SIZE + 4)
 
@@ -76,9 +76,9 @@ def test_too_many_classes_are_none() -> None:
     scopes = {n: BitMap([n]) for n in range(10)}
     assert partition(SIZE, scopes, 5) is None
     few = made(SIZE, {0: BitMap([0])})
-    assert reclassed(few, SIZE, BitMap([3]), {0: BitMap([0, 3])}, 2) is not None
+    assert reclassified(few, SIZE, BitMap([3]), {0: BitMap([0, 3])}, 2) is not None
     many = made(SIZE, {0: BitMap([0]), 1: BitMap([1])})
-    assert reclassed(many, SIZE, BitMap([3]), {0: BitMap([3]), 1: BitMap([3])}, 3) is None
+    assert reclassified(many, SIZE, BitMap([3]), {0: BitMap([3]), 1: BitMap([3])}, 3) is None
 
 
 def test_joint_classes_stand_for_their_parts() -> None:

@@ -12,7 +12,13 @@ from lakewarden.kernel import point_evaluator
 from lakewarden.kernel.advice import WAYS, Way
 from lakewarden.kernel.change import Change, MembershipChanged, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import Step, deciding, explain, lacking, turning
+from lakewarden.kernel.explain import (
+    Step,
+    deciding_statements,
+    explain,
+    missing_needs,
+    reversing_changes,
+)
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
@@ -278,25 +284,25 @@ def test_the_deciding_statements_are_those_of_the_explanation() -> None:
             m = matrix(system, facts)
             for act in acts:
                 asked = question(system, who, act, on)
-                assert deciding(m, asked) == explain(m, asked).statements
+                assert deciding_statements(m, asked) == explain(m, asked).statements
 
 
 def test_of_deciding_statements_those_about_known_entities_can_be_had() -> None:
     m = matrix(LAKE, LAKE_FACTS)
     asked = question(LAKE, "ana", "load", T)
-    assert deciding(m, asked, {asked.target}) == deciding(m, asked) != ()
-    assert deciding(m, asked, frozenset()) == ()
+    assert deciding_statements(m, asked, {asked.target}) == deciding_statements(m, asked) != ()
+    assert deciding_statements(m, asked, frozenset()) == ()
 
 
 def test_what_is_lacking_is_named_with_the_entity_where_it_was_asked_for() -> None:
-    ways = lacking(M, question(LAKE, "cid", "load", U))
+    ways = missing_needs(M, question(LAKE, "cid", "load", U))
     assert ways
     assert [len(way) for way in ways] == sorted(len(way) for way in ways)
     assert "READ" in {need.privilege for way in ways for need in way}
 
 
 def test_where_no_allow_helps_nothing_is_lacking() -> None:
-    assert lacking(M, question(LAKE, "ana", "drop", T)) == ()
+    assert missing_needs(M, question(LAKE, "ana", "drop", T)) == ()
 
 
 def test_what_turns_a_denial_names_what_would_be_asked_of_a_name_that_is_not_stored() -> None:
@@ -306,7 +312,7 @@ def test_what_turns_a_denial_names_what_would_be_asked_of_a_name_that_is_not_sto
     m = matrix(lake, facts)
 
     def told(name: str) -> list[list[str]]:
-        ways = turning(m, replace(table, targets={"tag": Entity("tag", f"lk:{name}")}))
+        ways = reversing_changes(m, replace(table, targets={"tag": Entity("tag", f"lk:{name}")}))
         return [sorted(str(change).replace(f"lk:{name}", "lk:NAME") for change in w) for w in ways]
 
     assert told("pii") == told("no") != []
@@ -315,7 +321,7 @@ def test_what_turns_a_denial_names_what_would_be_asked_of_a_name_that_is_not_sto
 def test_a_derived_privilege_is_lacking_by_its_own_name() -> None:
     cdap = load_system("cdap")
     m = matrix(cdap, world(cdap, users=["ana"]))
-    (way,) = lacking(m, question(cdap, "ana", "namespace.get", "namespace:a"))[:1]
+    (way,) = missing_needs(m, question(cdap, "ana", "namespace.get", "namespace:a"))[:1]
     assert {need.privilege for need in way} <= {"VISIBLE", "OPEN"}
 
 

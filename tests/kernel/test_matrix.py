@@ -626,7 +626,7 @@ def test_a_matrix_that_is_asked_meanwhile_is_carried() -> None:
         assert holds(plan)
         return holds
 
-    assert allowed(asked.with_rows_kept(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)
+    assert allowed(asked.with_valid_rows(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)
 
 
 def test_a_change_while_cells_are_made_over_classes_that_were_not_there_yet() -> None:
@@ -646,7 +646,7 @@ def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for
     asked = matrix(LAKE, LAKE_FACTS)
     operations = ("load", "put_tags", "copy")
     before = [allowed(asked, LAKE, "ana", operation, T) for operation in operations]
-    later = asked.with_rows_kept(
+    later = asked.with_valid_rows(
         asked.snapshot, lambda plan: lambda _: plan.operation.name != "load", moved=True
     )
     taken = {name for name, _ in later._plans}
@@ -722,12 +722,12 @@ def test_rows_and_listings_that_are_kept_count_for_the_memory_budget(
     asked = matrix(LAKE, LAKE_FACTS)
     for name in ("ana", "cid"):
         assert listing(asked, question(LAKE, name, "load", T)) is not None
-    later = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    later = asked.with_valid_rows(asked.snapshot, lambda _: None, moved=False)
     assert later._bytes == asked._bytes > later._listed > 0
-    moved = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=True)
+    moved = asked.with_valid_rows(asked.snapshot, lambda _: None, moved=True)
     assert moved._bytes == asked._bytes - asked._listed
     monkeypatch.setattr(matrix_module, "MEMO_BYTES", asked._bytes - 1)
-    full = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    full = asked.with_valid_rows(asked.snapshot, lambda _: None, moved=False)
     assert not any(plan.entries or plan.rows or plan.listings for plan in full._plans.values())
     assert allowed(full, LAKE, "ana", "load", T)
 
@@ -735,7 +735,7 @@ def test_rows_and_listings_that_are_kept_count_for_the_memory_budget(
 def test_rows_of_which_no_class_was_split_are_the_same_rows() -> None:
     asked = matrix(LAKE, LAKE_FACTS)
     assert allowed(asked, LAKE, "ana", "load", T)
-    later = asked.with_rows_kept(asked.snapshot, lambda _: None, moved=False)
+    later = asked.with_valid_rows(asked.snapshot, lambda _: None, moved=False)
     for key, plan in later._plans.items():
         assert plan.entries is not asked._plans[key].entries
         assert all(entry is asked._plans[key].entries[k] for k, entry in plan.entries.items())
@@ -745,7 +745,7 @@ def test_a_row_gets_the_codes_of_the_classes_that_new_ones_were_split_off() -> N
     subject = M.snapshot.subject(user("ana"))
     rows = {"shorter": b"\1\2", "whole": b"\2\1\1", "of others": b"\1"}
     entries: dict[Hashable, matrix_module.Entry] = {
-        name: matrix_module.Entry(codes, subject.touched, subject, subject.key)
+        name: matrix_module.Entry(codes, subject.owned_subtree, subject, subject.key)
         for name, codes in rows.items()
     }
     found = matrix_module._extended_entries(entries, (-1, -1, 0))

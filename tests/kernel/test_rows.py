@@ -6,7 +6,7 @@ import pytest
 
 from lakewarden.kernel.expression import REQUEST
 from lakewarden.kernel.model import NONE
-from lakewarden.kernel.rows import Where, moved, shape
+from lakewarden.kernel.rows import Where, selected_place, shape
 from tests.agreement import harness
 
 
@@ -46,11 +46,11 @@ def test_a_shape_tells_whether_it_matters_who_asks(
 def test_a_selector_leads_to_a_place_of_a_type(
     selector: str, start: str | None, expected: Where | None
 ) -> None:
-    assert moved(harness.system("gravitino").model, selector, Where((), start)) == expected
+    assert selected_place(harness.system("gravitino").model, selector, Where((), start)) == expected
 
 
 def test_selectors_that_follow_one_another_make_a_path() -> None:
     model = harness.system("gravitino").model
-    assert moved(model, "schema", Where(("parent",), "table")) == Where(
+    assert selected_place(model, "schema", Where(("parent",), "table")) == Where(
         ("parent", "schema"), "schema"
     )

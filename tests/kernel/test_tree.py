@@ -98,7 +98,7 @@ def test_what_has_more_than_64_levels_above_it_lies_too_deep() -> None:
     t = build(list(zip(chain, [None, *chain], strict=False)), [])
     assert t.deep == ids(t, *chain[65:])
     moved = t.moved(id_of(t, chain[66]), id_of(t, chain[63]))
-    again = moved.judged_again(ids(t, chain[66]))
+    again = moved.with_rechecked_depth(ids(t, chain[66]))
     assert again.deep == ids(t, chain[65])
 
 

@@ -18,7 +18,7 @@ from lakewarden.analysis.universe import Side
 from lakewarden.analysis.whatif import Acting, Comparison, Difference, RoleSet, Row, comparison
 from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.explain import missing_needs
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.listing import listing
@@ -264,14 +264,16 @@ class _Listings:
     ) -> BitMap:
         """An owner's listing, from that of `others` with equal memberships who own nothing."""
         matrix, request = self._sides[side], self._request(user, question)
-        mine = matrix.subject(request).touched & matrix.snapshot.of_type(question.type)
+        mine = matrix.subject(request).owned_subtree & matrix.snapshot.of_type(question.type)
         if others is None or len(mine) > OWNED or not question.type:
             return self._fresh(side, user, question)
         operation, subject = matrix.operation(question.operation), matrix.subject(request)
         left = BitMap([id for id in mine if matrix.evaluate(operation, subject, request, id)])
-        return (others - self._side(side).placed(mine)) | self._side(side).placed(left)
+        return (others - self._universe_side(side).placed(mine)) | self._universe_side(side).placed(
+            left
+        )
 
-    def _side(self, side: int) -> Side:
+    def _universe_side(self, side: int) -> Side:
         return self._universe.before if side == 0 else self._universe.after
 
     def _request(self, user: Principal, question: _Question) -> Request:
@@ -282,7 +284,7 @@ class _Listings:
         matrix, request = self._sides[side], self._request(user, question)
         if not question.type:
             return BitMap([ROOT] if matrix.decide(request).allow else [])
-        return self._side(side).placed(listing(matrix, request, type=question.type))
+        return self._universe_side(side).placed(listing(matrix, request, type=question.type))
 
     def allows(self, side: int, user: Principal, operation: str, entity: Entity) -> bool:
         """Whether one side allows the user the operation on the entity."""
@@ -293,7 +295,7 @@ class _Listings:
         request = Request(user, operation, entity, self._now)
         if self._sides[1].decide(request).reason is not Reason.DENIED:
             return None
-        ways = lacking(self._sides[1], request)
+        ways = missing_needs(self._sides[1], request)
         return tuple(sorted(ways[0], key=str)) if ways else None
 
     def summary(self, held_changes: tuple[HeldChange, ...]) -> Access:
@@ -404,11 +406,11 @@ def _units(comparison: Comparison) -> Iterator[_Unit]:
                 frozenset(privileges_by_user.get(user, ()))
                 for privileges_by_user in (changed, on_both)
             )
-            is_beyond = any(side.is_beyond(user) for side in sides)
-            if is_beyond or comparison.owns(user):
+            is_too_nested = any(side.is_too_nested(user) for side in sides)
+            if is_too_nested or comparison.owns(user):
                 yield _Unit(
                     users=(user,),
-                    memberships=None if is_beyond else memberships,
+                    memberships=None if is_too_nested else memberships,
                     is_owner=True,
                     changed=privileges,
                     changed_on_both=on_both_sides,
@@ -479,7 +481,7 @@ class _BarePrivileges:
         lines: dict[HeldChange, list[str]] = {}
         for row in difference.rows:
             technical = self._is_technical(row)
-            idle = () if technical else tuple(self._idle(row))
+            idle = () if technical else tuple(self._ineffective(row))
             line = HeldChange(
                 privileges=(),
                 gained=row.gained,
@@ -503,7 +505,7 @@ class _BarePrivileges:
         is_offered = not declared.on or bool({ANY, row.type or NONE} & declared.on)
         return not is_offered or (row.privilege, row.type) not in self._questions
 
-    def _idle(self, row: Row) -> Iterator[Idle]:
+    def _ineffective(self, row: Row) -> Iterator[Idle]:
         users_by_need: dict[tuple[Need, ...], list[Principal]] = {}
         known: dict[object, tuple[Need, ...] | None] = {}
         for user in (*row.users, *([SOMEBODY] * row.others)):

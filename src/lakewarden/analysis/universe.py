@@ -162,9 +162,9 @@ class Side:
         memberships = self._snapshot.coded.memberships
         return frozenset(memberships.principals[id] for id in memberships.acts_as(user))
 
-    def is_beyond(self, user: Principal) -> bool:
+    def is_too_nested(self, user: Principal) -> bool:
         """Whether the user's chain of memberships is too long; such a user is denied everything."""
-        return self._snapshot.coded.memberships.is_beyond(user)
+        return self._snapshot.coded.memberships.is_too_nested(user)
 
     def grants(self, privilege: str) -> Grants:
         """The statements in force about a privilege."""

@@ -145,7 +145,7 @@ class Comparison:
             if before != after or not changed.isdisjoint(before) or compared.owners_differ:
                 concerned[memberships] = users
             else:
-                owning = self._reowning(compared, users)
+                owning = self._with_changed_ownership(compared, users)
                 if owning:
                     concerned[memberships] = owning
         return concerned
@@ -155,7 +155,7 @@ class Comparison:
         groups = self._concerned(compared)
         if not groups:
             return
-        cells = compared.look_at(groups)
+        cells = compared.set_cells(groups)
         tally = Tally(cells)
         for (before, after), users in groups.items():
             owned = {user: self._owned(user) for user in users if compared.is_special(user, self)}
@@ -188,14 +188,18 @@ class Comparison:
         for (before, after), users in self.groups.items():
             is_moved = before != after or not compared.changed.isdisjoint(before)
             differing = (
-                users if is_moved or compared.owners_differ else self._reowning(compared, users)
+                users
+                if is_moved or compared.owners_differ
+                else self._with_changed_ownership(compared, users)
             )
             if differing:
                 key = before & compared.named(0), after & compared.named(1)
                 concerned.setdefault(key, []).extend(differing)
         return concerned
 
-    def _reowning(self, compared: _OnePrivilege, users: Sequence[Principal]) -> list[Principal]:
+    def _with_changed_ownership(
+        self, compared: _OnePrivilege, users: Sequence[Principal]
+    ) -> list[Principal]:
         """Those users whose owned entities changed, if that matters for the privilege."""
         if not compared.asks_owners:
             return []
@@ -253,7 +257,7 @@ class _OnePrivilege:
         """Whether the user's access may depend on more than the role set."""
         return (self.asks_owners and comparison.owns(user)) or (self._is_own and user != SOMEBODY)
 
-    def look_at(self, groups: Iterable[Acting]) -> Cells:
+    def set_cells(self, groups: Iterable[Acting]) -> Cells:
         """Sets and returns the cells that distinguish the access of these role sets."""
         used = {number for grants in self._grants for number, _ in grants.owners}
         for key in groups:
@@ -277,8 +281,8 @@ class _OnePrivilege:
         had, has = (self._base(side, role_sets[side]) for side in (old, new))
         change = Change(has - had)
         for user, owners in owned.items():
-            mine = self._mine(old, user, owners[old], role_sets[old])
-            now = self._mine(new, user, owners[new], role_sets[new])
+            mine = self._own_access(old, user, owners[old], role_sets[old])
+            now = self._own_access(new, user, owners[new], role_sets[new])
             less = self._cells.within(mine, change.cells)
             more = now - mine - self._cells.within(now, had | change.cells)
             if less:
@@ -289,17 +293,17 @@ class _OnePrivilege:
 
     def _base(self, side: int, role_set: RoleSet) -> BitMap:
         """The cells in which statements give the privilege to the role set itself."""
-        allowed = self._united(self._grants[side].allow, role_set)
+        allowed = self._union_of_cells(self._grants[side].allow, role_set)
         return allowed - self._denied(side, role_set)
 
     def _denied(self, side: int, role_set: RoleSet) -> BitMap:
-        return self._united(self._grants[side].deny, role_set)
+        return self._union_of_cells(self._grants[side].deny, role_set)
 
-    def _united(self, by: Mapping[Principal, frozenset[int]], role_set: RoleSet) -> BitMap:
+    def _union_of_cells(self, by: Mapping[Principal, frozenset[int]], role_set: RoleSet) -> BitMap:
         numbers = {number for p in role_set for number in by.get(p, ())}
         return BitMap.union(BitMap(), *(self._cells.inside(number) for number in numbers))
 
-    def _mine(self, side: int, user: Principal, owners: RoleSet, role_set: RoleSet) -> BitMap:
+    def _own_access(self, side: int, user: Principal, owners: RoleSet, role_set: RoleSet) -> BitMap:
         """The entities on which the user holds the privilege as an owner, or on itself."""
         owning: Side = self._sides[side]
         mine = BitMap()

@@ -168,14 +168,16 @@ class _DeniedRequest:
 
     def changes(self, turning: Iterable[frozenset[Change]]) -> Iterator[Way]:
         """A way for each set of changes, without its unneeded changes."""
-        for least in dict.fromkeys(self._least(changes) for changes in islice(turning, _COMPARED)):
+        for least in dict.fromkeys(
+            self._minimal(changes) for changes in islice(turning, _COMPARED)
+        ):
             yield self._way(least)
 
     def _supposing(self, changes: frozenset[Change]) -> _Supposing:
         subject = self._matrix.subject(self._request)
         return _Supposing(self._snapshot, subject, self._request, changes)
 
-    def _least(self, changes: frozenset[Change]) -> frozenset[Change]:
+    def _minimal(self, changes: frozenset[Change]) -> frozenset[Change]:
         """`changes` without the unneeded ones.
 
         One change may replace another: an ALLOW on a schema reaches its tables too.
@@ -266,15 +268,15 @@ class _Supposing(PointEvaluator):
         return any(grant.statement.id not in self._lifted for grant in denying)
 
     def is_granted(self, privilege: str, place: Spot) -> bool:
-        supposed = (need for need in self._needs if self._bears_on(need.privilege, privilege))
+        supposed = (need for need in self._needs if self._grants(need.privilege, privilege))
         return any(
-            self._reaches(need, privilege, place) for need in supposed
+            self._scope_contains(need, privilege, place) for need in supposed
         ) or super().is_granted(privilege, place)
 
-    def _bears_on(self, named: str, privilege: str) -> bool:
+    def _grants(self, named: str, privilege: str) -> bool:
         return named == privilege or named in self._model.privileges[privilege].implied_by
 
-    def _reaches(self, need: Need, privilege: str, place: Spot) -> bool:
+    def _scope_contains(self, need: Need, privilege: str, place: Spot) -> bool:
         anchor = Anything() if need.entity == NO_RESOURCE else On(need.entity)
         scope = normal(anchor, self._model.privileges[privilege].reach)
         block: Block

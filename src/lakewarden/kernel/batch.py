@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lakewarden.kernel.listing import among_operation
+from lakewarden.kernel.listing import bulk_decisions
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
@@ -53,7 +53,7 @@ class Batch:
         self._matrix.require(now)
         columns = self._plan.columns
         if columns is None or self._codes is None:
-            return self._judged(principals, entities)
+            return self._evaluate(principals, entities)
         flat = principals.astype(np.int64) * columns.count + columns.classes[entities]
         codes = self._codes.take(flat)
         codes[entities < 0] = Code.DENIED
@@ -65,7 +65,7 @@ class Batch:
             unclear[of_owners[near]] = True
         left = np.flatnonzero(unclear)
         if len(left):
-            truths[left] = self._judged(principals[left], entities[left])
+            truths[left] = self._evaluate(principals[left], entities[left])
         return truths
 
     def _acting(self) -> Truths:
@@ -90,11 +90,11 @@ class Batch:
             live, at = live[going], at[going]
         return near
 
-    def _judged(self, principals: Ids, entities: Ids) -> Truths:
+    def _evaluate(self, principals: Ids, entities: Ids) -> Truths:
         truths = np.zeros(len(entities), dtype=bool)
         for number in np.unique(principals).tolist():
             rows = np.flatnonzero(principals == number)
-            truths[rows] = among_operation(
+            truths[rows] = bulk_decisions(
                 self._matrix, self._plan.operation, self._subjects[number], entities[rows]
             )
         return truths
@@ -114,7 +114,9 @@ def decide_many(matrix: Matrix, requests: Sequence[Request]) -> list[bool]:
             verdicts[index] = matrix.decide(request).allow
     for (operation, type), indexes in groups.items():
         chosen = [requests[index] for index in indexes]
-        for index, truth in zip(indexes, _decided(matrix, operation, type, chosen), strict=True):
+        for index, truth in zip(
+            indexes, _decide_requests(matrix, operation, type, chosen), strict=True
+        ):
             verdicts[index] = truth
     return verdicts
 
@@ -123,12 +125,14 @@ def _is_groupable(matrix: Matrix, request: Request) -> bool:
     coded = matrix.snapshot.coded
     id = coded.tree.find(request.target)
     matrix.require(request.now)
-    if not request.is_plain or coded.memberships.is_beyond(request.principal):
+    if not request.is_plain or coded.memberships.is_too_nested(request.principal):
         return False
     return id is not None and id in coded.tree.stored and id not in coded.tree.deep
 
 
-def _decided(matrix: Matrix, operation: str, type: str, requests: list[Request]) -> list[bool]:
+def _decide_requests(
+    matrix: Matrix, operation: str, type: str, requests: list[Request]
+) -> list[bool]:
     matrix.operation(operation).rule(type)
     find = matrix.snapshot.coded.tree.find
     principals = list(dict.fromkeys(request.principal for request in requests))

@@ -51,10 +51,10 @@ class BulkEvaluator(Algebra[Truths, Ids]):
             open_to_owners &= is_one_of(place, self._subject.owned)
             truths[open_to_owners] = self._owned_as_granted(privilege, place[open_to_owners])
         if privilege in self._snapshot.model.self_privileges:
-            truths |= is_one_of(place, self._own())
+            truths |= is_one_of(place, self._self_entities())
         return truths
 
-    def _own(self) -> BitMap:
+    def _self_entities(self) -> BitMap:
         principal = self._subject.principal
         return self._snapshot.entities_of([principal] if principal.kind == USER else [])
 

@@ -187,7 +187,7 @@ class ChangedRows:
     def refuse_depth(self) -> None:
         """Raises `LimitExceeded` for entities that are newly too deep; old ones may stay."""
         before = self.coded.tree.deep
-        tree = self.coded.tree.judged_again(self.stale.placed)
+        tree = self.coded.tree.with_rechecked_depth(self.stale.placed)
         self.coded = replace(self.coded, tree=tree)
         for id in (tree.deep - before) & tree.stored:
             raise LimitExceeded(
@@ -363,7 +363,9 @@ class ChangedRows:
             self.coded.memberships.check_membership(row.member, row.of)
         before = self.coded.memberships.acting_as(member)
         memberships = self.coded.memberships.with_membership(row.member, row.of, present=present)
-        self.stale.everybody |= bool(self.coded.memberships.inert or self.coded.memberships.beyond)
+        self.stale.everybody |= bool(
+            self.coded.memberships.inert or self.coded.memberships.too_nested
+        )
         self.coded = replace(self.coded, memberships=memberships)
         self.stale.principals |= before
         self._mark_implied(member)

@@ -53,7 +53,7 @@ def partition(
     return splitter.finished(known.union(scopes))
 
 
-def reclassed(
+def reclassified(
     before: Partition, size: int, ids: BitMap, scopes: Mapping[int, BitMap], limit: int
 ) -> Partition | None:
     """The classes after the scopes of some `ids` changed, or ids were added (`size` in all).

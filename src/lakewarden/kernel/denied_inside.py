@@ -66,7 +66,7 @@ def may_be_denied_inside(matrix: Matrix, request: Request, inside: str | None = 
     """
     if not matrix.snapshot.table.deny:
         return False
-    return bool(_bearing(matrix, request, inside or request.operation).denied)
+    return bool(_relevance(matrix, request, inside or request.operation).denied)
 
 
 def with_denied_inside(matrix: Matrix, request: Request, ids: BitMap) -> BitMap:
@@ -126,7 +126,7 @@ def users_denied_inside(
 
 
 @dataclass(frozen=True, slots=True)
-class _Bearing:
+class _Relevance:
     """The privileges and types relevant for an operation on targets of one type.
 
     `own` are the privileges that the rule for the target names, `denied` those that any rule names
@@ -138,17 +138,17 @@ class _Bearing:
     inner: frozenset[str]
 
 
-def _bearing(matrix: Matrix, request: Request, inside: str) -> _Bearing:
+def _relevance(matrix: Matrix, request: Request, inside: str) -> _Relevance:
     """COST: computed once for each snapshot."""
     type = request.target.type
     key = f"denied inside {request.operation} {inside} {type}"
     found = matrix.snapshot.memos.derived.get(key)
-    if not isinstance(found, _Bearing):
-        found = matrix.snapshot.memos.derived[key] = _fresh_bearing(matrix, request, inside)
+    if not isinstance(found, _Relevance):
+        found = matrix.snapshot.memos.derived[key] = _compute_relevance(matrix, request, inside)
     return found
 
 
-def _fresh_bearing(matrix: Matrix, request: Request, inside: str) -> _Bearing:
+def _compute_relevance(matrix: Matrix, request: Request, inside: str) -> _Relevance:
     type, snapshot = request.target.type, matrix.snapshot
     types, containing = snapshot.model.types, {one.type for one in _around(snapshot, request)}
     within = matrix.operation(inside)
@@ -157,7 +157,7 @@ def _fresh_bearing(matrix: Matrix, request: Request, inside: str) -> _Bearing:
     own = matrix.shape(matrix.operation(request.operation), type).privileges
     named = own.union(*(matrix.shape(within, one).privileges for one in inner))
     denied = (one for one in named if one in snapshot.table.deny and snapshot.table.deny[one].every)
-    return _Bearing(own, frozenset(denied), inner)
+    return _Relevance(own, frozenset(denied), inner)
 
 
 def _around(snapshot: Snapshot, request: Request) -> Set[Entity]:
@@ -202,8 +202,8 @@ class _Question:
         return _around(self.snapshot, self.request)
 
     @cached_property
-    def bearing(self) -> _Bearing:
-        return _bearing(self.matrix, self.request, self.within)
+    def relevance(self) -> _Relevance:
+        return _relevance(self.matrix, self.request, self.within)
 
     def closed(self, named: Iterable[Entity] | None) -> frozenset[Entity]:
         found, unsaid = self.denials_inside([self.request.target] if named is None else named)
@@ -224,7 +224,7 @@ class _Question:
                 continue
             for root in roots:
                 for place in reached_inside(self.snapshot, grant, root):
-                    at = self._standing_for(place, grant) if place == self.target else place
+                    at = self._representative(place, grant) if place == self.target else place
                     if at is None:
                         unsaid.append(grant)
                     else:
@@ -236,22 +236,22 @@ class _Question:
 
         The third value says whether the rule for the target names the privilege, too.
         """
-        bearing, deny = self.bearing, self.snapshot.table.deny
-        for privilege in bearing.denied:
+        relevance, deny = self.relevance, self.snapshot.table.deny
+        for privilege in relevance.denied:
             for grant in deny[privilege].of(self.subject.deny):
-                yield privilege, grant, privilege in bearing.own
+                yield privilege, grant, privilege in relevance.own
 
     def denials_by_id(self, ids: BitMap) -> dict[int, list[tuple[str, Grant, bool]]]:
         """By target, the DENYs to any principal that may reach something there.
 
         The form is that of `denying`.
         """
-        bearing, deny = self.bearing, self.snapshot.table.deny
+        relevance, deny = self.relevance, self.snapshot.table.deny
         found: dict[int, list[tuple[str, Grant, bool]]] = {}
-        for privilege in bearing.denied:
+        for privilege in relevance.denied:
             for grant in deny[privilege].every:
                 for id in self._may_reach(grant, ids):
-                    found.setdefault(id, []).append((privilege, grant, privilege in bearing.own))
+                    found.setdefault(id, []).append((privilege, grant, privilege in relevance.own))
         return found
 
     def candidates(self, ids: BitMap) -> BitMap:
@@ -267,7 +267,7 @@ class _Question:
         scope, reached = grant.statement.scope, self.snapshot.bitmaps[grant.scope]
         if not ids or isinstance(scope, Matching):
             return ids
-        some = reached | _upwards(self.snapshot.coded.tree, reached)
+        some = reached | _with_ancestors(self.snapshot.coded.tree, reached)
         if isinstance(scope, On):
             some |= self._above(scope.entity)
         return ids & some
@@ -279,29 +279,29 @@ class _Question:
         ids = map(self.snapshot.coded.tree.find, (*ancestors, *alike))
         return BitMap([id for id in ids if id is not None])
 
-    def _standing_for(self, place: Spot, grant: Grant) -> Spot | None:
+    def _representative(self, place: Spot, grant: Grant) -> Spot | None:
         """The place that represents what the DENY reaches inside the target without naming it.
 
         The target itself if only its own rule judges that; None if there is no such name.
         """
-        if not self.bearing.inner:
+        if not self.relevance.inner:
             return place
         scope, spelling = grant.statement.scope, self.snapshot.coded.spelling
         tail: tuple[str, ...] = (_ANY_NAME,)
         if isinstance(scope, Matching) and not self.snapshot.lies_in(place, grant):
             rest = scope.parts[len(spelling.parts(self.request.target)) :]
             tail = tuple(part.replace("*", "x").replace("?", "x") for part in rest)
-        for type in self.bearing.inner:
+        for type in self.relevance.inner:
             entity = Entity(type, ".".join((self.request.target.name, *tail)))
             if spelling.parent(entity) in self.around:
                 return self.snapshot.place(entity)
         return None
 
     def _is_closed(self, at: Spot, privileges: Set[str]) -> bool:
-        rule, place = self.judged_by(at)
+        rule, place = self.deciding_rule(at)
         return not self._is_true(rule, place, privileges)
 
-    def judged_by(self, at: Spot) -> tuple[Node, Spot]:
+    def deciding_rule(self, at: Spot) -> tuple[Node, Spot]:
         """The rule that judges what a DENY reaches, and the place where it is evaluated."""
         rule = None if at == self.target else self.inside.rule_or_none(self._entity(at).type)
         if rule is None:
@@ -336,7 +336,7 @@ class _QuestionOfAll(_Question):
             denied: dict[str, BitMap] = {}
             for privilege, grant in by:
                 denied[privilege] = denied.get(privilege, BitMap()) | stored.of(grant.principals)
-            rule, place = self.judged_by(at)
+            rule, place = self.deciding_rule(at)
             allowed = _UsersAsIfDenied(self.snapshot, self.request, stored, place, denied)
             bound = BitMap.union(BitMap(), *denied.values())
             closed |= bound - allowed.evaluate(rule, place)
@@ -381,7 +381,7 @@ class _UsersAsIfDenied(Users):
         return users | self._closed.get(privilege, BitMap()) if place == self._at else users
 
 
-def _upwards(tree: Tree, ids: BitMap) -> BitMap:
+def _with_ancestors(tree: Tree, ids: BitMap) -> BitMap:
     """The containers of the entities, at any depth."""
     followed, found = tree.above, BitMap()
     level = np.asarray(ids.to_array(), dtype=np.int64)

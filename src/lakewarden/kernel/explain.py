@@ -96,7 +96,7 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
     return Explanation(decision, step, decisive, ways)
 
 
-def deciding(
+def deciding_statements(
     matrix: Matrix, request: Request, known: Container[Entity] | None = None
 ) -> tuple[str, ...]:
     """The ids of the statements of the request's explanation, without the rest of it.
@@ -107,22 +107,22 @@ def deciding(
     snapshot = matrix.snapshot
     rule = matrix.operation(request.operation).rule(request.target.type)
     explainer = _RuleExplainer(snapshot, PointEvaluator(snapshot, matrix.subject(request), request))
-    ids = explainer.deciding(rule, snapshot.place(request.target), known)
+    ids = explainer.deciding_statements(rule, snapshot.place(request.target), known)
     return tuple(sorted(set(ids)))
 
 
-def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
+def missing_needs(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
     """What a request denied by its rule lacks: all of one of these sets, the smallest first.
 
     Privileges are named as in the rule, including derived ones, each at the entity where it is
     required. Empty if no ALLOW would help. Raises as `Matrix.decide`.
     """
-    ways = turning(matrix, request, derived=True)
+    ways = reversing_changes(matrix, request, derived=True)
     needs = (frozenset(c for c in way if isinstance(c, Need)) for way in ways)
     return tuple(way for way in needs if way)
 
 
-def turning(
+def reversing_changes(
     matrix: Matrix, request: Request, *, derived: bool = False
 ) -> tuple[frozenset[Change], ...]:
     """The changes that would turn a denial by its rule: one of these sets, the smallest first.
@@ -208,7 +208,7 @@ class _RuleExplainer:
             case _:
                 return
 
-    def deciding(
+    def deciding_statements(
         self, node: Node, place: Spot | None, known: Container[Entity] | None
     ) -> Iterator[str]:
         """The ids of the statements that decide the privileges of the node and of all below it."""
@@ -217,7 +217,7 @@ class _RuleExplainer:
         for statements in self._deciding(node, place):
             yield from (statement.id for statement in statements)
         for part, at in self._parts(node, place):
-            yield from self.deciding(part, at, known)
+            yield from self.deciding_statements(part, at, known)
 
     def _rule(self, operation: str, place: Spot) -> Node | None:
         declared = self._snapshot.model.operation(operation)

@@ -90,8 +90,8 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     undeclared relation.
     """
     numbering = Numbering(EntityColumns.of(facts.entities))
-    for entity in _mentioned(facts, model, numbering):
-        _mention(numbering, entity, spelling)
+    for entity in _named_entities(facts, model, numbering):
+        _add_named(numbering, entity, spelling)
     tree = numbering.tree()
     _check_stored(tree, facts, model)
     memberships = Memberships.build(
@@ -110,7 +110,7 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     )
 
 
-def _mentioned(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Entity]:
+def _named_entities(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Entity]:
     """Entities that need an id, even if they are not stored."""
     types = {*model.types, *numbering.types}
     yield from [Entity(type, "") for type in types if model.judged(type)]
@@ -118,7 +118,7 @@ def _mentioned(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Ent
     yield from numbering.unknown
 
 
-def _mention(numbering: Numbering, entity: Entity, spelling: Spelling) -> None:
+def _add_named(numbering: Numbering, entity: Entity, spelling: Spelling) -> None:
     """Adds the entity, and the ancestors that its name spells, up to a known one."""
     child: Entity | None = entity
     while child is not None and child not in numbering:
@@ -172,7 +172,7 @@ def _relations(rows: Sequence[RelationRow], tree: Tree, model: Model) -> dict[st
 def _id(tree: Tree, entity: Entity) -> int:
     """The id of an entity that is known to have one."""
     id = tree.find(entity)
-    assert id is not None, entity  # noqa: S101 — INVARIANT: `_mentioned` gave it one
+    assert id is not None, entity  # noqa: S101 — INVARIANT: `_named_entities` gave it one
     return id
 
 

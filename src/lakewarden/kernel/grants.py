@@ -183,7 +183,7 @@ def _grants(
     key = (statement.effect, statement.privileges)
     bearing = known.get(key)
     if bearing is None:
-        bearing = known[key] = tuple(_bearing(statement, model))
+        bearing = known[key] = tuple(_indexed_privileges(statement, model))
     scope = _limiting(statement.scope, model) if statement.obliges else statement.scope
     for privilege, reach in bearing:
         number = numbers.setdefault(normal(scope, reach), len(numbers))
@@ -198,15 +198,15 @@ def _limiting(scope: Scope, model: Model) -> Scope:
     return Where(tuple(replace(one, field=name) if name else one for one, name in fields))
 
 
-def _bearing(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:
+def _indexed_privileges(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:
     """The privileges under which a statement is indexed, and its reach for each."""
     if statement.obliges:
         yield _NO_PRIVILEGE, Reach.BELOW
-    for name in sorted(touched(statement, model)):
+    for name in sorted(affected_privileges(statement, model)):
         yield name, model.privilege(name).reach
 
 
-def touched(statement: Statement, model: Model) -> frozenset[str]:
+def affected_privileges(statement: Statement, model: Model) -> frozenset[str]:
     """The privileges, by their present names, that the statement affects."""
     named = {model.privilege(name).name for name in statement.privileges}
     if statement.effect is Effect.DENY:
@@ -277,7 +277,7 @@ def changed(
     sides = {effect: dict(side) for effect, side in before.sides.items()}
     leaving: dict[tuple[Effect, str], set[str]] = {}
     for statement in removed:
-        for privilege, _ in _bearing(statement, model):
+        for privilege, _ in _indexed_privileges(statement, model):
             leaving.setdefault((statement.effect, privilege), set()).add(statement.id)
     for (effect, privilege), ids in leaving.items():
         sides[effect][privilege] = _without(sides[effect][privilege], ids)

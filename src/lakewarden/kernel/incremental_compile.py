@@ -14,9 +14,9 @@ from pyroaring import BitMap
 from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.change import Change
 from lakewarden.kernel.changed_rows import ChangedRows
-from lakewarden.kernel.classes import Partition, partition, reclassed
+from lakewarden.kernel.classes import Partition, partition, reclassified
 from lakewarden.kernel.facts import Coded, rows_of
-from lakewarden.kernel.grants import Table, changed, interval, touched
+from lakewarden.kernel.grants import Table, affected_privileges, changed, interval
 from lakewarden.kernel.matrix import Matrix, Plan, StillHolds
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, compile, decisions
@@ -85,11 +85,11 @@ class _Rebuild:
             revision=revision,
             decisions=decisions(revision),
         )
-        bearing = _Bearing.of(self._coded, (*removed, *added))
-        self._carry_memos(snapshot, bearing)
-        return self._matrix.with_rows_kept(
+        named_in = _NamedInStatements.of(self._coded, (*removed, *added))
+        self._reuse_memos(snapshot, named_in)
+        return self._matrix.with_valid_rows(
             snapshot,
-            lambda plan: self._holding(plan, bearing),
+            lambda plan: self._row_check(plan, named_in),
             moved=bool(self._stale.matches),
         )
 
@@ -132,18 +132,18 @@ class _Rebuild:
         size = len(self._coded.tree)
         if classes is not None and self._stale.matches:
             old = {number: bitmaps[number] for number in classes.scopes}
-            classes = reclassed(classes, size, self._stale.matches, old, CLASS_LIMIT)
+            classes = reclassified(classes, size, self._stale.matches, old, CLASS_LIMIT)
         if classes is None:
             return None
         new = {n: bitmaps[n] for n in sorted(scopes) if n not in classes.scopes}
         return partition(size, new, CLASS_LIMIT, classes) if new else classes
 
-    def _holding(self, plan: Plan, bearing: _Bearing) -> StillHolds | None:
+    def _row_check(self, plan: Plan, named_in: _NamedInStatements) -> StillHolds | None:
         """The test whether a subject's row of the plan is still valid; None: all are."""
-        named = bearing.principals
-        if plan.shape.privileges.isdisjoint(bearing.privileges):
+        named = named_in.principals
+        if plan.shape.privileges.isdisjoint(named_in.privileges):
             return None if self._all_are_unchanged else self._is_unchanged
-        if bearing.owners:
+        if named_in.owners:
             return lambda _: False
         if self._all_are_unchanged:
             return lambda subject: subject.deny.isdisjoint(named)
@@ -156,7 +156,7 @@ class _Rebuild:
         id = self._coded.memberships.ids.get(subject.principal)
         return id is None or id not in self._stale.principals
 
-    def _carry_memos(self, snapshot: Snapshot, bearing: _Bearing) -> None:
+    def _reuse_memos(self, snapshot: Snapshot, named_in: _NamedInStatements) -> None:
         old, new = self._before.memos, snapshot.memos
         subjects = new.subjects = old.subjects.copy()
         if not self._all_are_unchanged:
@@ -173,17 +173,19 @@ class _Rebuild:
         if snapshot.classes is self._before.classes and not self._stale.matches:
             # Other threads use the old memos: there may be new cells over classes not seen above.
             same = {p for p, classes in new.partitions.items() if classes is old.partitions.get(p)}
-            left = self._left_role_sets(subjects.values(), new.subjects.values())
+            left = self._released_role_sets(subjects.values(), new.subjects.values())
             holding = {
                 key: cells
                 for key, cells in old.cells.copy().items()
                 if (key[3] is None or key[3] in same)
-                and key[0] not in bearing.privileges
+                and key[0] not in named_in.privileges
                 and not (left and key[1:3] in left)
             }
-            new.take_cells(old, holding, one_partition=snapshot.classes is not None)
+            new.reuse_cells(old, holding, one_partition=snapshot.classes is not None)
 
-    def _left_role_sets(self, before: Iterable[Subject], after: Iterable[Subject]) -> set[RoleSets]:
+    def _released_role_sets(
+        self, before: Iterable[Subject], after: Iterable[Subject]
+    ) -> set[RoleSets]:
         """The former role sets of principals with changed memberships, if nobody else has them."""
         ids, changed = self._coded.memberships.ids, self._stale.principals
         left = {subject.key for subject in before if ids.get(subject.principal) in changed}
@@ -191,7 +193,7 @@ class _Rebuild:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bearing:
+class _NamedInStatements:
     """The privileges and principals that some statements name; `owners`: some name owners."""
 
     privileges: frozenset[str]
@@ -199,11 +201,11 @@ class _Bearing:
     owners: bool
 
     @staticmethod
-    def of(coded: Coded, statements: Iterable[Statement]) -> _Bearing:
+    def of(coded: Coded, statements: Iterable[Statement]) -> _NamedInStatements:
         changed = list(statements)
-        privileges = [touched(statement, coded.model) for statement in changed]
+        privileges = [affected_privileges(statement, coded.model) for statement in changed]
         principals = {coded.memberships.ids[p] for s in changed for p in s.principals}
-        return _Bearing(
+        return _NamedInStatements(
             frozenset().union(*privileges),
             frozenset(principals),
             any(statement.owners is not None for statement in changed),

@@ -58,7 +58,7 @@ def listing(
     """
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
-    if _is_beyond(matrix, request):
+    if _is_too_nested(matrix, request):
         return BitMap()
     subject = matrix.subject(request)
     if request.roles is not None and not request.roles <= subject.named:
@@ -69,8 +69,8 @@ def listing(
     return ids if within is None else ids & _below(matrix, within)
 
 
-def _is_beyond(matrix: Matrix, request: Request) -> bool:
-    return matrix.snapshot.coded.memberships.is_beyond(request.principal, request.groups)
+def _is_too_nested(matrix: Matrix, request: Request) -> bool:
+    return matrix.snapshot.coded.memberships.is_too_nested(request.principal, request.groups)
 
 
 def _types(matrix: Matrix, operation: Operation) -> list[str]:
@@ -94,35 +94,35 @@ def _of_type(
     ids = matrix.listed(plan, subject)
     if ids is None:
         ids = _allowed(matrix, plan, subject, request, each)
-        matrix.remember(plan, subject, ids)
+        matrix.cache_listing(plan, subject, ids)
     return BitMap(ids)
 
 
 def _allowed(matrix: Matrix, plan: Plan, subject: Subject, request: Request, each: Each) -> BitMap:
     if plan.columns is None or request.subresources:
         everything = matrix.snapshot.of_type(plan.type)
-        return _judged(matrix, plan, subject, request, everything, each)
+        return _evaluate(matrix, plan, subject, request, everything, each)
     codes = plan.codes(matrix.entry(plan, subject))
     members = matrix.members(plan)
     allowed = members.of(codes == Code.ALLOWED)
-    if plan.shape.owner and subject.touched:
+    if plan.shape.owner and subject.owned_subtree:
         near = _near(matrix, plan, subject, codes)
-        allowed |= _judged(matrix, plan, subject, request, near)
+        allowed |= _evaluate(matrix, plan, subject, request, near)
     if plan.shape.other:
         left = members.of(codes == Code.OPEN)
-        allowed |= _judged(matrix, plan, subject, request, left)
+        allowed |= _evaluate(matrix, plan, subject, request, left)
     return allowed
 
 
 def _near(matrix: Matrix, plan: Plan, subject: Subject, codes: Codes) -> BitMap:
     """The entities of the plan's type that ownership by the subject may open."""
-    ids = subject.touched & matrix.snapshot.of_type(plan.type)
+    ids = subject.owned_subtree & matrix.snapshot.of_type(plan.type)
     assert plan.columns is not None  # noqa: S101 — INVARIANT: rows exist, so classes do
     rows = np.asarray(ids.to_array())
     return BitMap(rows[codes[plan.columns.classes[rows]] == Code.OWNER])
 
 
-def _judged(
+def _evaluate(
     matrix: Matrix,
     plan: Plan,
     subject: Subject,
@@ -148,7 +148,7 @@ def count(matrix: Matrix, request: Request, within: Entity | None = None) -> int
     operation = matrix.operation(request.operation)
     types = _types(matrix, operation)
     is_short = within is None and len(types) == 1 and request.is_plain
-    if is_short and not _is_beyond(matrix, request):
+    if is_short and not _is_too_nested(matrix, request):
         plan = matrix.plan(operation, types[0])
         subject = matrix.subject(request)
         ids = matrix.listed(plan, subject)
@@ -163,9 +163,9 @@ def _counted(matrix: Matrix, plan: Plan, subject: Subject, request: Request) -> 
     codes = plan.codes(matrix.entry(plan, subject))
     members = matrix.members(plan)
     total = int(members.sizes[codes == Code.ALLOWED].sum())
-    if subject.touched:
+    if subject.owned_subtree:
         near = _near(matrix, plan, subject, codes)
-        total += len(_judged(matrix, plan, subject, request, near))
+        total += len(_evaluate(matrix, plan, subject, request, near))
     return total
 
 
@@ -197,25 +197,25 @@ def page_of(
     """
     if size < 1:
         raise BadInput("page size must be at least 1")
-    chosen = _following(matrix, ids, after, size + 1, skip)
+    chosen = _page_after(matrix, ids, after, size + 1, skip)
     tree = matrix.snapshot.coded.tree
     entities = tuple(tree.entity(id) for id in chosen[:size])
     return Page(entities, len(ids), entities[-1] if len(chosen) > size else None)
 
 
-def _following(
+def _page_after(
     matrix: Matrix, ids: BitMap, after: Entity | None, count: int, skip: int
 ) -> list[int]:
     tree = matrix.snapshot.coded.tree
     start = None if after is None else tree.find(after)
     if ids & tree.displaced or (after is not None and (start is None or start in tree.displaced)):
-        return _following_by_key(matrix, ids, after, count + skip)[skip:]
+        return _page_after_key(matrix, ids, after, count + skip)[skip:]
     rank = skip + (0 if start is None else ids.rank(start))
     return list(ids[rank : rank + count])
 
 
-def _following_by_key(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
-    """As `_following`, for when ids alone no longer give the canonical order."""
+def _page_after_key(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
+    """As `_page_after`, for when ids alone no longer give the canonical order."""
     coded = matrix.snapshot.coded
     ordered = coded.tree.ordered(ids)
     if after is None:
@@ -231,8 +231,8 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
     (an unknown type) raises here too.
     """
     matrix.require(request.now)
-    if not request.is_plain or _is_beyond(matrix, request):
-        return [i for i, e in enumerate(entities) if matrix.decide(_about(request, e)).allow]
+    if not request.is_plain or _is_too_nested(matrix, request):
+        return [i for i, e in enumerate(entities) if matrix.decide(_with_target(request, e)).allow]
     operation, subject = matrix.operation(request.operation), matrix.subject(request)
     snapshot = matrix.snapshot
     for type in {entity.type for entity in entities}:
@@ -245,13 +245,13 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
     stored = np.array(
         [id is not None and id in members and id not in deep for id in ids], dtype=bool
     )
-    truths = among_operation(matrix, operation, subject, np.where(stored, known, -1))
+    truths = bulk_decisions(matrix, operation, subject, np.where(stored, known, -1))
     for index in np.flatnonzero(~stored).tolist():
-        truths[index] = matrix.decide(_about(request, entities[index])).allow
+        truths[index] = matrix.decide(_with_target(request, entities[index])).allow
     return np.flatnonzero(truths).tolist()
 
 
-def among_operation(matrix: Matrix, operation: Operation, subject: Subject, ids: Ids) -> Truths:
+def bulk_decisions(matrix: Matrix, operation: Operation, subject: Subject, ids: Ids) -> Truths:
     """The decisions on many ids of any of the operation's types (-1: no), for one subject."""
     tree = matrix.snapshot.coded.tree
     truths = np.zeros(len(ids), dtype=bool)
@@ -260,11 +260,11 @@ def among_operation(matrix: Matrix, operation: Operation, subject: Subject, ids:
     for code in np.unique(kinds).tolist():
         rows = present[kinds == code]
         plan = matrix.plan(operation, tree.kinds[code])
-        truths[rows] = _decided(matrix, plan, subject, ids[rows])
+        truths[rows] = _truths(matrix, plan, subject, ids[rows])
     return truths
 
 
-def _decided(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
+def _truths(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
     rule, evaluator = plan.operation.rule(plan.type), BulkEvaluator(matrix.snapshot, subject)
     if plan.columns is None:
         return evaluator.evaluate(rule, ids)
@@ -276,7 +276,7 @@ def _decided(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
     return truths
 
 
-def _about(request: Request, entity: Entity) -> Request:
+def _with_target(request: Request, entity: Entity) -> Request:
     return Request(
         request.principal,
         request.operation,

@@ -94,7 +94,7 @@ class Entry:
     """One subject's row of one operation: a code for each joint class. `key` is the row's key."""
 
     codes: bytes
-    touched: BitMap
+    owned_subtree: BitMap
     subject: Subject
     key: RoleSets
 
@@ -191,9 +191,9 @@ class Matrix:
                 code = entry.codes[plan.view[id]]
                 if code == _ALLOWED:
                     return self._allowed
-                if code == 0 or (code == _OWNER and id not in entry.touched):
+                if code == 0 or (code == _OWNER and id not in entry.owned_subtree):
                     return self._denied
-        return self._whole(
+        return self._decide(
             self._request(user, operation, name, now) if request is None else request
         )
 
@@ -233,13 +233,13 @@ class Matrix:
         failure to evaluate is a denial with the reason `error`, which is counted and not cached.
         """
         if request.groups or request.roles is not None or request.subresources:
-            return self._whole(request)
+            return self._decide(request)
         operation = request.operation, request.target.type
         return self.check(
             _key(request.principal), operation, request.target.name, request.now, request
         )
 
-    def _whole(self, request: Request) -> Decision:
+    def _decide(self, request: Request) -> Decision:
         """The decision, from the row or by walking the rule."""
         self.require(request.now)
         operation = self.operation(request.operation)
@@ -248,7 +248,7 @@ class Matrix:
         operation.rule(request.target.type)
         decisions = self.snapshot.decisions
         try:
-            return decisions[self._judge(request, operation)]
+            return decisions[self._decide_reason(request, operation)]
         except Exception as error:  # noqa: BLE001 — after any failure the answer is a denial
             self.errors[type(error).__name__] += 1
             return decisions[Reason.ERROR]
@@ -258,7 +258,7 @@ class Matrix:
         if not self._start <= now < self._end:
             raise StaleSnapshot(f"compiled for {self._start} ≤ now < {self._end}, asked at {now}")
 
-    def _judge(self, request: Request, operation: Operation) -> Reason:
+    def _decide_reason(self, request: Request, operation: Operation) -> Reason:
         target = request.target
         place = self.snapshot.place(target)
         if target != NO_RESOURCE and not self.snapshot.is_judged(target, place):
@@ -269,7 +269,7 @@ class Matrix:
         code = Code.OPEN
         if isinstance(place, int) and not request.subresources:
             code = self._code(operation, target.type, subject, place)
-        if code is Code.OWNER and isinstance(place, int) and place in subject.touched:
+        if code is Code.OWNER and isinstance(place, int) and place in subject.owned_subtree:
             code = Code.OPEN
         if code is Code.OPEN:
             return _reason(self.evaluate(operation, subject, request, place))
@@ -341,12 +341,14 @@ class Matrix:
 
     def entry(self, plan: Plan, subject: Subject) -> Entry:
         """The subject's row; computed on first use, shared by subjects with equal role sets."""
-        remembered = self._remembers(subject)
+        remembered = self._is_cached_by_name(subject)
         key = _key(subject.principal)
         entry = plan.entries.get(key) if remembered else None
         if entry is None or len(entry.codes) < self._count(plan):
             row_key = self.row_key(plan, subject)
-            entry = Entry(self._row(plan, subject, row_key), subject.touched, subject, row_key)
+            entry = Entry(
+                self._row(plan, subject, row_key), subject.owned_subtree, subject, row_key
+            )
             if remembered:
                 self._spend(ENTRY_BYTES)
                 plan.entries[key] = entry
@@ -372,7 +374,7 @@ class Matrix:
         row = plan.rows.get(key)
         if row is None or len(row) < self._count(plan):
             row = self._fresh_row(plan, subject)
-            kept = self.snapshot.keeps(key, subject)
+            kept = self.snapshot.has_in_memory(key, subject)
             self._spend(len(row) + (0 if kept else subject.key_bytes))
             plan.rows[key] = row
         return row
@@ -385,27 +387,29 @@ class Matrix:
 
     def listed(self, plan: Plan, subject: Subject) -> BitMap | None:
         """The subject's listing, if it is cached; must not be modified."""
-        return plan.listings.get(_key(subject.principal)) if self._remembers(subject) else None
+        return (
+            plan.listings.get(_key(subject.principal)) if self._is_cached_by_name(subject) else None
+        )
 
-    def remember(self, plan: Plan, subject: Subject, ids: BitMap) -> None:
+    def cache_listing(self, plan: Plan, subject: Subject, ids: BitMap) -> None:
         """Caches the listing of a subject's plain request."""
-        if self._remembers(subject):
+        if self._is_cached_by_name(subject):
             size = len(ids.serialize())
             self._listed += size
             self._spend(size)
             plan.listings[_key(subject.principal)] = ids
 
-    def _remembers(self, subject: Subject) -> bool:
+    def _is_cached_by_name(self, subject: Subject) -> bool:
         """Whether rows and listings of the subject are cached by its name."""
-        return self.snapshot.remembers(subject)
+        return self.snapshot.caches(subject)
 
     def _spend(self, size: int) -> None:
         self._bytes += size
         if self._bytes > MEMO_BYTES:
-            self._forget()
+            self._clear_rows()
             self._bytes = size
 
-    def _forget(self) -> None:
+    def _clear_rows(self) -> None:
         self._listed = 0
         for plan in list(self._plans.values()):
             plan.entries.clear()
@@ -419,7 +423,7 @@ class Matrix:
         later._shapes = self._shapes
         return later
 
-    def with_rows_kept(
+    def with_valid_rows(
         self, snapshot: Snapshot, keep: Callable[[Plan], StillHolds | None], *, moved: bool
     ) -> Matrix:
         """A matrix over a later snapshot, with the rows that are still valid.
@@ -473,7 +477,7 @@ def _extended_entries(
     for key, entry in entries.items():
         row = longer[entry.codes]
         if row is not None:
-            found[key] = Entry(row, entry.touched, entry.subject, entry.key)
+            found[key] = Entry(row, entry.owned_subtree, entry.subject, entry.key)
     return found
 
 

@@ -18,8 +18,8 @@ class Memberships:
 
     `ids` numbers every principal that is mentioned anywhere; `stored` are those that exist.
     `of[m]` are the principals that `m` directly acts as, `members` is its inverse. The memberships
-    of a principal on a cycle are `inert`: stored, and not followed. A principal is `beyond` if its
-    chain of memberships is too long; it is denied.
+    of a principal on a cycle are `inert`: stored, and not followed. A principal is `too_nested` if
+    its chain of memberships is too long; it is denied.
     """
 
     ids: Mapping[Principal, int]
@@ -28,7 +28,7 @@ class Memberships:
     of: Mapping[int, frozenset[int]]
     members: Mapping[int, frozenset[int]]
     inert: frozenset[tuple[int, int]] = frozenset()
-    beyond: frozenset[int] = frozenset()
+    too_nested: frozenset[int] = frozenset()
 
     @staticmethod
     def build(
@@ -64,7 +64,7 @@ class Memberships:
         beyond = too_nested(of, members, looped)
         for m, g in inert:
             of[m], members[g] = of[m] - {g}, members[g] - {m}
-        return replace(self, of=of, members=members, inert=inert, beyond=beyond)
+        return replace(self, of=of, members=members, inert=inert, too_nested=beyond)
 
     def _as_stored(self) -> tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]:
         """All memberships, by member and by group, whether or not they are followed."""
@@ -89,9 +89,11 @@ class Memberships:
             acting_as |= reached({self.ids[ANY_GROUP]}, self.of)
         return frozenset(acting_as)
 
-    def is_beyond(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
+    def is_too_nested(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
         """Whether the principal's chain of memberships is too long."""
-        return bool(self.beyond) and not self.beyond.isdisjoint(self.acts_as(principal, extra))
+        return bool(self.too_nested) and not self.too_nested.isdisjoint(
+            self.acts_as(principal, extra)
+        )
 
     def acting_as(self, id: int) -> frozenset[int]:
         """Every principal that acts as `id`, itself included (implied sets not expanded)."""
@@ -140,4 +142,4 @@ class Memberships:
             members={**memberships.members, g: members | {m} if present else members - {m}},
             inert=memberships.inert - {(m, g)},
         )
-        return later._settled() if memberships.inert or memberships.beyond else later
+        return later._settled() if memberships.inert or memberships.too_nested else later

@@ -65,7 +65,7 @@ class Memos:
     entities: dict[Principal, BitMap] | None = None
     anchored: dict[Entity, list[Statement]] | None = None
     obligations: dict[ObligationsKey, Grants] = field(default_factory=dict)
-    alike: dict[int | Entity, tuple[Entity, ...]] = field(default_factory=dict)
+    namesakes: dict[int | Entity, tuple[Entity, ...]] = field(default_factory=dict)
     bytes: int = 0
     key_bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)
@@ -78,13 +78,13 @@ class Memos:
         """
         size = KEY_BYTES + cells.size + key_bytes
         if self.bytes + size > MEMO_BYTES:
-            self._forget_cells()
+            self._drop_cells()
         self.bytes += size
         self.key_bytes += key_bytes
-        shared = self.cells[key] = self._shared(cells)
+        shared = self.cells[key] = self._interned(cells)
         return shared
 
-    def take_cells(self, old: Memos, kept: dict[CellsKey, Cells], *, one_partition: bool) -> None:
+    def reuse_cells(self, old: Memos, kept: dict[CellsKey, Cells], *, one_partition: bool) -> None:
         """Caches the cells of the previous memos that are still valid.
 
         With `one_partition`, equal cells are looked up among the previous ones as well; otherwise
@@ -97,13 +97,13 @@ class Memos:
         taken = sum(cells.size for cells in kept.values())
         self.bytes = self.key_bytes + KEY_BYTES * len(kept) + taken
         if self.bytes > MEMO_BYTES:
-            self._forget_cells()
+            self._drop_cells()
 
-    def _shared(self, cells: Cells) -> Cells:
+    def _interned(self, cells: Cells) -> Cells:
         content = cells.content
         return cells if content is None else self.distinct.setdefault(content, cells)
 
-    def _forget_cells(self) -> None:
+    def _drop_cells(self) -> None:
         self.cells.clear()
         self.bytes = self.key_bytes = 0
 
@@ -114,11 +114,13 @@ class Memos:
         self.obligations[key] = grants
         return grants
 
-    def add_alike(self, holder: int | Entity, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    def add_namesakes(
+        self, holder: int | Entity, entities: tuple[Entity, ...]
+    ) -> tuple[Entity, ...]:
         """Caches the other entities that have rows and the same name, as `add_obligations`."""
-        if len(self.alike) >= OBLIGATION_LIMIT:
-            self.alike.clear()
-        self.alike[holder] = entities
+        if len(self.namesakes) >= OBLIGATION_LIMIT:
+            self.namesakes.clear()
+        self.namesakes[holder] = entities
         return entities
 
     def add_subject(self, principal: Principal, subject: Subject, *, numbered: bool) -> None:

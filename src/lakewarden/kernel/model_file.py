@@ -42,7 +42,7 @@ from lakewarden.kernel.setting import (
     named_types,
     overridden,
     read_settings,
-    settled,
+    resolve_settings,
     weakened,
 )
 from lakewarden.kernel.toml_section import Section
@@ -73,7 +73,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     """
     declared = read_settings(data, where)
     chosen = choose(declared, settings or {}, where)
-    file = Section(settled(data, declared, chosen, where), where)
+    file = Section(resolve_settings(data, declared, chosen, where), where)
     file.take("settings")
     head = Section(file.take("model"), file.at("model"))
     reach = Reach(head.choice("reach", {r.value: r for r in Reach}, "exactly"))
@@ -450,10 +450,10 @@ def _raw_tables(
         return ()
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise BadInput("expected a list of tables", where=where)
-    return tuple(_unfolded(item, sets) for item in value)
+    return tuple(_expanded(item, sets) for item in value)
 
 
-def _unfolded(table: Table, sets: Mapping[str, tuple[str, ...]]) -> Table:
+def _expanded(table: Table, sets: Mapping[str, tuple[str, ...]]) -> Table:
     names = table.get("privileges")
     listed = [names] if isinstance(names, str) else names
     if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):

@@ -44,7 +44,7 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     place = snapshot.place(request.target)
     binding = {
         grant.statement.id: grant.statement
-        for grant in _bearing(snapshot, subject, effect, place)
+        for grant in _candidate_grants(snapshot, subject, effect, place)
         if _binds(snapshot, subject, grant, place)
     }
     return tuple(binding[id] for id in sorted(binding))
@@ -110,55 +110,55 @@ def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
 
 
 def _reached_inside(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
-    """As `reached_inside`, with the target for what lies on a namesake of it: see `_alike`."""
+    """As `reached_inside`, and the target for its namesakes with rows (`_namesakes_with_rows`)."""
     yield from reached_inside(snapshot, grant, target)
     place = snapshot.place(target)
-    if any(_lies_on(snapshot, grant, other) for other in _alike(snapshot, place)):
+    if any(_applies_to(snapshot, grant, other) for other in _namesakes_with_rows(snapshot, place)):
         yield place
 
 
-def _lies_on(snapshot: Snapshot, grant: Grant, other: Entity) -> bool:
+def _applies_to(snapshot: Snapshot, grant: Grant, other: Entity) -> bool:
     """Whether the grant reaches the entity; if that is not stored, the grant must name it."""
     id = _stored(snapshot, other)
     return grant.statement.scope == On(other) if id is None else snapshot.lies_in(id, grant)
 
 
-def _bearing(
+def _candidate_grants(
     snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
 ) -> Iterator[Grant]:
     """The grants that may bind the role set there, some of them twice.
 
-    They reach the place, or a namesake with rows (see `_alike`); a namesake that is not stored must
-    be named by the grant.
+    They reach the place, or a namesake with rows (see `_namesakes_with_rows`); a namesake that is
+    not stored must be named by the grant.
     """
-    yield from _reaching(snapshot, subject, effect, place)
+    yield from _reaching_grants(snapshot, subject, effect, place)
     if not _of_role_set(snapshot, subject, effect):
         return
-    for other in _alike(snapshot, place):
+    for other in _namesakes_with_rows(snapshot, place):
         id = _stored(snapshot, other)
         if id is not None:
-            yield from _reaching(snapshot, subject, effect, id)
+            yield from _reaching_grants(snapshot, subject, effect, id)
         else:
             naming = _naming(snapshot)[other]
             found = (grant for grant in naming if grant.statement.effect is effect)
             yield from (grant for grant in found if _may_bind(subject, grant))
 
 
-def _alike(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
+def _namesakes_with_rows(snapshot: Snapshot, place: int | NamedPlace) -> Sequence[Entity]:
     """The namesakes with rows of the entity that has the rows, at the place or above it.
 
     A namesake counts if it is stored and the entity is not, or if it is not stored and a filter or
     a mask names it: two stored entities are independent. Cached by the entity with the rows.
     """
-    holder = _holder(snapshot, place)
-    found = snapshot.memos.alike.get(holder)
+    holder = _row_entity(snapshot, place)
+    found = snapshot.memos.namesakes.get(holder)
     if found is None:
         entity = snapshot.coded.tree.entity(holder) if isinstance(holder, int) else holder
-        found = snapshot.memos.add_alike(holder, _fresh_alike(snapshot, entity))
+        found = snapshot.memos.add_namesakes(holder, _compute_namesakes(snapshot, entity))
     return found
 
 
-def _holder(snapshot: Snapshot, place: int | NamedPlace) -> int | Entity:
+def _row_entity(snapshot: Snapshot, place: int | NamedPlace) -> int | Entity:
     """The entity with rows, at the place or above it; its id, if the place is stored."""
     tree, types = snapshot.coded.tree, snapshot.model.types
     if isinstance(place, NamedPlace):
@@ -176,7 +176,7 @@ def _holder(snapshot: Snapshot, place: int | NamedPlace) -> int | Entity:
     return NO_RESOURCE
 
 
-def _fresh_alike(snapshot: Snapshot, rows: Entity) -> tuple[Entity, ...]:
+def _compute_namesakes(snapshot: Snapshot, rows: Entity) -> tuple[Entity, ...]:
     naming, is_stored = _naming(snapshot), _stored(snapshot, rows) is not None
     return tuple(
         other
@@ -204,7 +204,7 @@ def _naming(snapshot: Snapshot) -> Mapping[Entity, Grants]:
     return cast("Mapping[Entity, Grants]", found)
 
 
-def _reaching(
+def _reaching_grants(
     snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
 ) -> Grants:
     """The grants that may bind the role set and reach the place; cached by entity class."""
@@ -256,7 +256,7 @@ def _owns(
     if clause is None:
         return False
     tree, types = snapshot.coded.tree, snapshot.model.types
-    for entity in _upwards(tree, place):
+    for entity in _with_ancestors(tree, place):
         declared = types.get(entity.type)
         if declared is not None and declared.owned:
             id = tree.find(entity)
@@ -264,7 +264,7 @@ def _owns(
     return False
 
 
-def _upwards(tree: Tree, place: int | NamedPlace) -> Iterator[Entity]:
+def _with_ancestors(tree: Tree, place: int | NamedPlace) -> Iterator[Entity]:
     """The entity and its containers, nearest first."""
     if isinstance(place, NamedPlace):
         yield from (place.entity, *place.ancestors)

@@ -63,7 +63,7 @@ class PointEvaluator(Algebra[bool, Spot]):
         return truth
 
     def holds(self, privilege: str, place: Spot) -> bool:
-        if self._is_own(privilege, place):
+        if self._is_self(privilege, place):
             return True
         return not self.denied(privilege, place) and self.is_granted(privilege, place)
 
@@ -75,11 +75,11 @@ class PointEvaluator(Algebra[bool, Spot]):
         if self._request is None or not self._request.subresources:
             return self._allowed(privilege, place)
         return any(
-            grant.constraint is None or self._all_meet(grant.constraint)
+            grant.constraint is None or self._subresources_match(grant.constraint)
             for grant in self.allowing(privilege, place)
         )
 
-    def _is_own(self, privilege: str, place: Spot) -> bool:
+    def _is_self(self, privilege: str, place: Spot) -> bool:
         if privilege not in self._snapshot.model.self_privileges:
             return False
         principal = self._snapshot.model.principal_kind(self.entity(place))
@@ -127,7 +127,7 @@ class PointEvaluator(Algebra[bool, Spot]):
             return False
         return self._snapshot.owns_as(self._subject, clause, place)
 
-    def _all_meet(self, constraint: tuple[Criterion, ...]) -> bool:
+    def _subresources_match(self, constraint: tuple[Criterion, ...]) -> bool:
         request = self._request
         return request is not None and all(
             self.covers(sub, constraint) for sub in request.subresources
@@ -135,9 +135,9 @@ class PointEvaluator(Algebra[bool, Spot]):
 
     def covers(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
         """Whether every criterion holds on the sub-resource, or it stands for any sub-resource."""
-        return entity.name == EVERY_SUBRESOURCE or self._meets(entity, criteria)
+        return entity.name == EVERY_SUBRESOURCE or self._matches_criteria(entity, criteria)
 
-    def _meets(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
+    def _matches_criteria(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
         place = self._snapshot.place(entity)
         if isinstance(place, NamedPlace):
             return bool(matching_resources(Named(self._snapshot.coded, entity), criteria))

@@ -121,7 +121,7 @@ def _leaves(model: Model, node: Node, where: Where | None) -> Iterator[tuple[Whe
     yield where, node
     match node:
         case At(selector, inner):
-            at = None if where is None else moved(model, selector, where)
+            at = None if where is None else selected_place(model, selector, where)
             yield from _leaves(model, inner, at)
         case Every(_, inner) | Some(_, inner):
             yield from _leaves(model, inner, None)
@@ -143,7 +143,7 @@ def _rules(operation: Operation, at: Where | None) -> Iterator[Node]:
     yield from () if rule is None else (rule,)
 
 
-def moved(model: Model, selector: str, where: Where) -> Where | None:
+def selected_place(model: Model, selector: str, where: Where) -> Where | None:
     """The place that a selector leads to; None where classes do not determine it."""
     if selector.startswith(REQUEST):
         return None
@@ -272,7 +272,7 @@ class Row(Algebra[Truths, Where]):
         return self.evaluate(rules[0], place) if rules else self.constant(False, place)
 
     def elsewhere(self, selector: str, inner: Node, place: Where) -> Truths:
-        at = moved(self._snapshot.model, selector, place)
+        at = selected_place(self._snapshot.model, selector, place)
         if at is None:
             return self._unknown(place)
         present = self._columns.bases[at.path] >= 0

@@ -84,14 +84,14 @@ def _match(block: Block, reaching: Reaching) -> BitMap:
         case Anything():
             return block.everything()
         case On(entity):
-            return _reached(block, entity, reaching.reach)
+            return _rows_in_reach(block, entity, reaching.reach)
         case Matching(type, parts):
             return block.matching(type, parts, reaching.reach)
         case _:
             return matching_resources(block, scope.criteria)
 
 
-def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
+def _rows_in_reach(block: Block, entity: Entity, reach: Reach) -> BitMap:
     match reach:
         case Reach.EXACTLY:
             return block.exactly(entity)
@@ -105,11 +105,11 @@ def matching_resources(block: Block, criteria: Sequence[Criterion]) -> BitMap:
     """The rows of resources on which every criterion holds."""
     rows = block.resources()
     for criterion in criteria:
-        rows = rows & _holding(block, criterion, rows)
+        rows = rows & _matching_rows(block, criterion, rows)
     return rows
 
 
-def _holding(block: Block, criterion: Criterion, rows: BitMap) -> BitMap:
+def _matching_rows(block: Block, criterion: Criterion, rows: BitMap) -> BitMap:
     column = block.column(criterion.field)
     match criterion.condition:
         case Condition.EQUALS:

@@ -84,18 +84,22 @@ def named_types(
     return tuple(sorted({spelt.get(item.lower(), item) for item in listed}))
 
 
-def settled(value: object, declared: Settings, chosen: Mapping[str, str], where: str) -> object:
+def resolve_settings(
+    value: object, declared: Settings, chosen: Mapping[str, str], where: str
+) -> object:
     """`value` with every table that depends on a setting replaced by the chosen value."""
     if isinstance(value, Mapping):
         if "setting" in value:
             picked = _pick(value, declared, chosen, where)
-            return settled(picked, declared, chosen, where)
+            return resolve_settings(picked, declared, chosen, where)
         return {
-            key: settled(item, declared, chosen, f"{where}.{key}") for key, item in value.items()
+            key: resolve_settings(item, declared, chosen, f"{where}.{key}")
+            for key, item in value.items()
         }
     if isinstance(value, list):
         return [
-            settled(item, declared, chosen, f"{where}[{index}]") for index, item in enumerate(value)
+            resolve_settings(item, declared, chosen, f"{where}[{index}]")
+            for index, item in enumerate(value)
         ]
     return value
 

@@ -74,7 +74,7 @@ class Snapshot:
             self.memos.add_subject(principal, subject, numbered=principal in memberships.ids)
         return subject
 
-    def remembers(self, subject: Subject) -> bool:
+    def caches(self, subject: Subject) -> bool:
         """Whether the subject is cached with its role sets: it is that of a plain request."""
         return self.memos.subjects.get(subject.principal) is subject
 
@@ -109,7 +109,7 @@ class Snapshot:
         if cells is None:
             classes = self.classes if of is None else self.partition(of)
             cells = self._cells(privilege, subject, classes)
-            key_bytes = 0 if self.keeps(role_sets, subject) else subject.key_bytes
+            key_bytes = 0 if self.has_in_memory(role_sets, subject) else subject.key_bytes
             cells = self.memos.add_cells(key, cells, key_bytes)
         return cells
 
@@ -122,9 +122,9 @@ class Snapshot:
                 return subject.key
         return NO_ROLE_SETS
 
-    def keeps(self, role_sets: RoleSets, subject: Subject) -> bool:
+    def has_in_memory(self, role_sets: RoleSets, subject: Subject) -> bool:
         """Whether the role sets are in memory anyway."""
-        return role_sets is NO_ROLE_SETS or self.remembers(subject)
+        return role_sets is NO_ROLE_SETS or self.caches(subject)
 
     def _cells(self, privilege: str, subject: Subject, classes: Partition | None) -> Cells:
         allows, denies = self.table.allows(privilege), self.table.denies(privilege)

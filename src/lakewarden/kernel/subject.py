@@ -29,7 +29,7 @@ class Subject:
 
     `deny` is everything it acts as; `allow` is that, without the roles it has deactivated. DENYs
     and ownership use `deny`, ALLOWs use `allow`. `owned` are the entities that it owns
-    itself or through a group; `touched` are those and everything below them.
+    itself or through a group; `owned_subtree` are those and everything below them.
     """
 
     principal: Principal
@@ -37,7 +37,7 @@ class Subject:
     deny: frozenset[int]
     named: frozenset[Principal]
     owned: BitMap
-    touched: BitMap
+    owned_subtree: BitMap
     key: RoleSets = field(repr=False, compare=False)
     """What every privilege depends on: of `allow` and `deny` at least what statements name.
 
@@ -70,7 +70,7 @@ def resolve(
     `named` contains every principal that a statement in force names. Raises `LimitExceeded` where
     the chain of memberships is too long.
     """
-    if memberships.is_beyond(principal, groups):
+    if memberships.is_too_nested(principal, groups):
         raise LimitExceeded(f"more than {MAX_LEVELS} memberships follow on one another")
     everything = memberships.acts_as(principal, groups)
     allow = everything
@@ -88,7 +88,7 @@ def resolve(
         deny=everything,
         named=frozenset({principal, *groups, *(memberships.principals[id] for id in everything)}),
         owned=entities,
-        touched=tree.below(entities),
+        owned_subtree=tree.below(entities),
         key=_key(allow, everything, named, memberships.ids.get(SERVICE_ADMINS)),
     )
 

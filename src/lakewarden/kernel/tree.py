@@ -125,7 +125,7 @@ class Tree:
         everything = np.arange(len(tree), dtype=np.int32)
         return replace(tree, deep=too_deep(tree.above, everything))
 
-    def judged_again(self, ids: BitMap) -> Tree:
+    def with_rechecked_depth(self, ids: BitMap) -> Tree:
         """The same after deciding again whether `ids`, whose place changed, are too deep."""
         rows = np.asarray(ids.to_array(), dtype=np.int32)
         deep = too_deep(self.above, rows)

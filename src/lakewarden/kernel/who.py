@@ -57,15 +57,15 @@ class StoredUsers:
     def __init__(self, memberships: Memberships) -> None:
         self._acting = memberships
         users = BitMap([id for id in memberships.stored if memberships.principals[id].kind == USER])
-        self.everyone = users - self._beyond(users)
+        self.everyone = users - self._too_nested(users)
         self._acting_as: dict[int, BitMap] = {}
 
-    def _beyond(self, users: BitMap) -> BitMap:
+    def _too_nested(self, users: BitMap) -> BitMap:
         """Of the users, those who are denied because their chain of memberships is too long."""
         memberships = self._acting
-        if not memberships.beyond:
+        if not memberships.too_nested:
             return BitMap()
-        return BitMap([id for id in users if memberships.is_beyond(memberships.principals[id])])
+        return BitMap([id for id in users if memberships.is_too_nested(memberships.principals[id])])
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The stored users that act as any of the principals."""
@@ -126,7 +126,7 @@ class Users(Algebra[BitMap, Spot]):
         allowed = [self._opened(grant, place) for grant in self._grants_at(grants, place)]
         users = BitMap.union(BitMap(), *allowed) - self.denied(privilege, place)
         if privilege in self._snapshot.model.self_privileges:
-            users |= self._own(place)
+            users |= self._self_user(place)
         return users
 
     def _grants_at(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
@@ -148,7 +148,7 @@ class Users(Algebra[BitMap, Spot]):
             users = users | self.of(owners)
         return users
 
-    def _own(self, place: Spot) -> BitMap:
+    def _self_user(self, place: Spot) -> BitMap:
         principal = self._principal(place)
         if principal is None or principal.kind != USER:
             return BitMap()

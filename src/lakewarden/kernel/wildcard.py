@@ -28,10 +28,10 @@ def matches(pattern: str, text: str) -> bool:
     """
     head, *rest = pattern.split("*")
     if not rest:
-        return len(pattern) == len(text) and _fits(pattern, text, 0)
+        return len(pattern) == len(text) and _matches_at(pattern, text, 0)
     *middle, tail = rest
     end = len(text) - len(tail)
-    if end < len(head) or not _fits(head, text, 0) or not _fits(tail, text, end):
+    if end < len(head) or not _matches_at(head, text, 0) or not _matches_at(tail, text, end):
         return False
     at = len(head)
     for piece in middle:
@@ -42,7 +42,7 @@ def matches(pattern: str, text: str) -> bool:
     return True
 
 
-def _fits(piece: str, text: str, at: int) -> bool:
+def _matches_at(piece: str, text: str, at: int) -> bool:
     """Whether `piece`, free of stars, matches `text` at `at`; the text must be long enough."""
     if "?" not in piece:
         return text.startswith(piece, at)

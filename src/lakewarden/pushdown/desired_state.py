@@ -238,7 +238,7 @@ class _Builder:
         memberships, identities = self._snapshot.coded.memberships, self._realm.system.identities
         for id in sorted(memberships.stored):
             principal = memberships.principals[id]
-            if principal.kind != USER or memberships.is_beyond(principal):
+            if principal.kind != USER or memberships.is_too_nested(principal):
                 continue
             name = identities.person(principal)
             if identities.user(name) != principal:

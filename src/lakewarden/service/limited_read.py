@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lakewarden.expressions.renderer import has_collations
 from lakewarden.kernel.errors import BadInput, WardenError
-from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.explain import missing_needs
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
 from lakewarden.service.column_names import ColumnNames, column_of
@@ -88,7 +88,7 @@ def _missing(matrix: Matrix, request: Request, operation: str) -> tuple[str, ...
     if not operation:
         return ()
     try:
-        ways = lacking(matrix, replace(request, operation=operation))
+        ways = missing_needs(matrix, replace(request, operation=operation))
     except WardenError:
         return ()
     return tuple(sorted({need.privilege for need in ways[0]})) if ways else ()

@@ -60,7 +60,7 @@ def _inactive_people(coded: Coded | None) -> set[str]:
 
 
 def _people_beyond_limit(coded: Coded | None) -> set[str]:
-    return set() if coded is None else _people(coded, coded.memberships.beyond)
+    return set() if coded is None else _people(coded, coded.memberships.too_nested)
 
 
 def _people(coded: Coded, ids: Iterable[int]) -> set[str]:

@@ -115,7 +115,7 @@ class StatementReach:
             return True
         ids = self._context.memberships.ids
         pairs = ((a, b) for a in allow.principals for b in deny.principals if a in ids and b in ids)
-        return any(self._context.go_together(ids[a], ids[b]) for a, b in pairs)
+        return any(self._context.share_a_user(ids[a], ids[b]) for a, b in pairs)
 
 
 def reaching(
@@ -152,7 +152,7 @@ def _own(
         row.statement.id: replace(
             row.statement,
             principals=row.statement.principals & subject.named,
-            owners=row.statement.owners if id in subject.touched else None,
+            owners=row.statement.owners if id in subject.owned_subtree else None,
         )
         for row in rows
         if is_plain(row.statement)

@@ -70,10 +70,10 @@ def test_what_changes_is_told_from_what_only_looks(
 
 
 def test_what_shows_entities_is_a_matter_of_systems_with_views() -> None:
-    assert DATAHUB.seeing == {"VIEW_ENTITY_PAGE", "GET_ENTITY_PRIVILEGE"}
+    assert DATAHUB.view_privileges == {"VIEW_ENTITY_PAGE", "GET_ENTITY_PRIVILEGE"}
     cloud = Meaning(models.load("datahub", {"views": "cloud"}))
-    assert "VIEW_ENTITY" in cloud.seeing
-    assert GRAVITINO.seeing == frozenset()
+    assert "VIEW_ENTITY" in cloud.view_privileges
+    assert GRAVITINO.view_privileges == frozenset()
 
 
 def test_who_may_grant() -> None:

@@ -13,7 +13,7 @@ from pyroaring import BitMap
 
 from lakewarden.analysis.whatif import difference
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.grants import touched
+from lakewarden.kernel.grants import affected_privileges
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.pipeline.diff.block_diff import Change, changes
@@ -149,7 +149,7 @@ def test_asked_only_about_privileges_that_changed_the_same_differs(name: str, se
     before = compiled(system, facts)
     after = compiled(system, replace(facts, statements=cut))
     gone = [s for s in facts.statements if s not in cut]
-    about = frozenset[str]().union(*(touched(s, system.model) for s in gone))
+    about = frozenset[str]().union(*(affected_privileges(s, system.model) for s in gone))
     users, found = compared(before, after, about)
     everyone, whole = compared(before, after)
     assert users == everyone

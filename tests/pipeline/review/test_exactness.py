@@ -58,7 +58,7 @@ def _classes_say_what_is_decided(found: Reviewed) -> None:
             for user in users:
                 request = Request(memberships.principals[user], question.name, entity, NOW)
                 decision = found.unowned.decide(request)
-                beyond = memberships.is_beyond(memberships.principals[user])
+                beyond = memberships.is_too_nested(memberships.principals[user])
                 assert decision.reason is not Reason.ERROR or beyond, found.unowned.errors
                 said = bool(here) and user in here[0].users
                 is_self = kind is not None and kind in snapshot.subject(request.principal).named

@@ -56,7 +56,7 @@ def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = (
     for user in (
         p for p in map(coded.memberships.principals.__getitem__, coded.memberships.stored)
     ):
-        if user.kind != USER or coded.memberships.is_beyond(user):
+        if user.kind != USER or coded.memberships.is_too_nested(user):
             continue
         for name in names:
             ids = listing(matrix, Request(user, name, NO_RESOURCE, NOW))

@@ -28,7 +28,7 @@ def chooses(model: Model) -> bool:
 
 def is_restricted(context: LintContext) -> bool:
     """Whether some policy in force shows assets by more than their type."""
-    seeing = context.meaning.seeing
+    seeing = context.meaning.view_privileges
     return any(narrows(s) and context.privileges(s) & seeing for s in context.policies)
 
 

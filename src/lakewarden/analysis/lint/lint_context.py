@@ -213,7 +213,7 @@ class LintContext:
         """The numbers of the stored users."""
         return BitMap(id for id in self.memberships.stored if self.principal(id).kind == USER)
 
-    def go_together(self, first: int, second: int) -> bool:
+    def share_a_user(self, first: int, second: int) -> bool:
         """Whether any user acts as both principals."""
         return second in self.acts_as(first) or self.users_of(first).intersect(
             self.users_of(second)

@@ -73,8 +73,8 @@ class Meaning:
         # Cached with the object, not with the class, and freed with it.
         self.asked_for = cache(self._required_privileges)
         self.by_type = cache(self._by_type)
-        self.companions = cache(self._companions)
-        self.stand_ins = cache(self._stand_ins)
+        self.companions = cache(self._required_with)
+        self.stand_ins = cache(self._substitutes)
 
     def ways(self, operation: str, type: str, *, owning: bool = False) -> Ways:
         """The ways to an operation on a type; `owning`: for an owner of the entity itself."""
@@ -88,13 +88,13 @@ class Meaning:
             self._unfolding.add(key)
             try:
                 rule = self.model.operations[operation].rule_or_none(type)
-                ways = _NO_WAY if rule is None else _least(self._unfold(rule, type, owning))
+                ways = _NO_WAY if rule is None else _minimal(self._expand(rule, type, owning))
             finally:
                 self._unfolding.discard(key)
             self._ways[key] = ways
             return ways
 
-    def _unfold(self, node: Node, type: str, owning: bool) -> Ways:
+    def _expand(self, node: Node, type: str, owning: bool) -> Ways:
         match node:
             case Holds(privilege):
                 grantable = self.model.privilege(privilege).grantable
@@ -108,12 +108,12 @@ class Meaning:
             case May(operation):
                 return self.ways(operation, type, owning=owning)
             case Or(parts):
-                return frozenset().union(*(self._unfold(part, type, owning) for part in parts))
+                return frozenset().union(*(self._expand(part, type, owning) for part in parts))
             case And(parts):
                 combined = _ALWAYS
                 for part in parts:
-                    inner = self._unfold(part, type, owning)
-                    combined = _least(first | second for first in combined for second in inner)
+                    inner = self._expand(part, type, owning)
+                    combined = _minimal(first | second for first in combined for second in inner)
                 return combined
             case _:
                 return _ALWAYS
@@ -123,13 +123,13 @@ class Meaning:
         by_operation = (self.ways(o.name, type) for o in self.model.operations.values())
         return tuple(dict.fromkeys(ways for ways in by_operation if ways))
 
-    def _companions(self, privilege: str) -> Mapping[str, frozenset[Way]]:
+    def _required_with(self, privilege: str) -> Mapping[str, frozenset[Way]]:
         """By type: what else each way that contains the privilege needs."""
         companions: dict[str, frozenset[Way]] = {}
         for type in self._types:
             ways = [w - {privilege} for all in self.by_type(type) for w in all if privilege in w]
             if ways:
-                companions[type] = frozenset(_least(ways))
+                companions[type] = frozenset(_minimal(ways))
         return companions
 
     def opens(self, privilege: str, type: str) -> bool:
@@ -153,7 +153,7 @@ class Meaning:
             todo.extend(children(node))
         return frozenset(privileges)
 
-    def _stand_ins(self, privilege: str) -> frozenset[str]:
+    def _substitutes(self, privilege: str) -> frozenset[str]:
         """The privileges that can each replace this one in every way."""
         candidates: set[str] | None = None
         for type in self._types:
@@ -209,16 +209,20 @@ class Meaning:
         return frozenset(privileges)
 
     @cached_property
-    def seeing(self) -> frozenset[str]:
+    def view_privileges(self) -> frozenset[str]:
         """The privileges that show entities and allow no changes; none in most models."""
         operations = self.model.operations
         if VIEW not in operations:
             return frozenset()
-        shows = {way for name in (VIEW, "entity.search_view") for way in self._alone(name)}
-        changes = {way for name in _CHANGES for way in self._alone(name)}
+        shows = {
+            way
+            for name in (VIEW, "entity.search_view")
+            for way in self._single_privilege_ways(name)
+        }
+        changes = {way for name in _CHANGES for way in self._single_privilege_ways(name)}
         return frozenset().union(*(shows - changes))
 
-    def _alone(self, operation: str) -> Iterator[Way]:
+    def _single_privilege_ways(self, operation: str) -> Iterator[Way]:
         if operation in self.model.operations:
             yield from (way for way in self.ways(operation, ANY) if len(way) == 1)
 
@@ -301,7 +305,7 @@ def _is_reading(operation: str) -> bool:
     return last.partition("_")[0] in READING and not last.endswith("modify")
 
 
-def _least(ways: Iterable[Way]) -> Ways:
+def _minimal(ways: Iterable[Way]) -> Ways:
     """The ways that contain no other way."""
     by_size = sorted(set(ways), key=len)
     least: list[Way] = []

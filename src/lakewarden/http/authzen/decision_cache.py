@@ -23,7 +23,7 @@ from pyroaring import BitMap
 from lakewarden.http.authzen import answer
 from lakewarden.http.authzen.caller import Disclosure
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import deciding
+from lakewarden.kernel.explain import deciding_statements
 from lakewarden.kernel.expression import (
     And,
     Anyone,
@@ -197,7 +197,7 @@ class SubjectAnswers:
     ) -> None:
         matrix = operation.matrix
         entry = matrix.entry(operation.plan, matrix.snapshot.subject(principal))
-        touched = entry.touched
+        touched = entry.owned_subtree
         classes = len(entry.codes)
         self.known = array("H", bytes(2 * classes))
         operation.budget.answers += _ANSWERS_PER_SUBJECT + classes // _CLASSES_PER_ANSWER
@@ -296,10 +296,10 @@ class SubjectAnswers:
 def visible_statements(matrix: Matrix, request: Request, disclosure: Disclosure) -> tuple[str, ...]:
     """The ids of the statements that decide a request, limited to the disclosed ones."""
     if disclosure is Disclosure.ALL:
-        return deciding(matrix, request)
+        return deciding_statements(matrix, request)
     coded, target = matrix.snapshot.coded, request.target
     above = coded.ancestors(target) if target != NO_RESOURCE else ()
-    return deciding(matrix, request, {target, NO_RESOURCE, *above})
+    return deciding_statements(matrix, request, {target, NO_RESOURCE, *above})
 
 
 def operation_cache(

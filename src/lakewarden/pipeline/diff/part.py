@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lakewarden.kernel.grants import touched
+from lakewarden.kernel.grants import affected_privileges
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.rows import shape
@@ -166,7 +166,7 @@ class Comparison:
 
     def _bearing(self, statement: Statement) -> frozenset[str]:
         if statement not in self._touched:
-            self._touched[statement] = touched(statement, self._model)
+            self._touched[statement] = affected_privileges(statement, self._model)
         return self._touched[statement]
 
     def _is_same(self, id: str) -> bool:

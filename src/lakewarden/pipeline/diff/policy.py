@@ -9,7 +9,7 @@ from uuid import uuid4
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import spelled_parent
-from lakewarden.kernel.grants import touched
+from lakewarden.kernel.grants import affected_privileges
 from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Reach
@@ -101,7 +101,7 @@ def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozense
     old = {s.id: replace(s, title="") for s in before.statements}
     new = {s.id: replace(s, title="") for s in after.statements}
     changed = [s for id in old.keys() | new.keys() for s in _both(old.get(id), new.get(id))]
-    return frozenset().union(*(touched(statement, model) for statement in changed))
+    return frozenset().union(*(affected_privileges(statement, model) for statement in changed))
 
 
 def _people(memberships: Memberships) -> tuple[object, ...]:
@@ -142,7 +142,9 @@ def _upwards(context: TaskContext, model: Model) -> set[Entity]:
         for statement in context.statements
         if isinstance(statement.scope, On)
         and statement.applies(context.now)
-        and any(model.privileges[p].reach is Reach.ABOVE for p in touched(statement, model))
+        and any(
+            model.privileges[p].reach is Reach.ABOVE for p in affected_privileges(statement, model)
+        )
     }
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.grants import Table, touched
+from lakewarden.kernel.grants import Table, affected_privileges
 from lakewarden.kernel.hierarchy import reached
 from lakewarden.kernel.implied import is_implied
 from lakewarden.kernel.memberships import Memberships
@@ -142,7 +142,7 @@ def together(
     def cost(cell: Cell) -> Cost:
         statement = grants.statements[cell[0]]
         alone = replace(statement, privileges=frozenset({cell[1]}))
-        weight = sum(known[name] for name in touched(alone, grants.model))
+        weight = sum(known[name] for name in affected_privileges(alone, grants.model))
         return weight, sizes(statement, cell[1]), -counts[cell]
 
     cost = cache(cost)
@@ -317,7 +317,7 @@ class Finder:
         widening = self._widening({g for _, g in left})
         # If a removal breaks a cycle or shortens a path that is too long, ignored memberships take
         # effect.
-        unsettled = memberships.inert if not memberships.beyond else set(left)
+        unsettled = memberships.inert if not memberships.too_nested else set(left)
         return [
             (self._name(m), self._name(g), g in widening or (m, g) in unsettled) for m, g in left
         ]

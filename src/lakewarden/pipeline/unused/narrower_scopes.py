@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.grants import touched
+from lakewarden.kernel.grants import affected_privileges
 from lakewarden.kernel.model import ANY, Model, Reach
 from lakewarden.kernel.scopes import Reaching, match, normal
 from lakewarden.kernel.statement import Anything, Matching, On, Scope, Statement
@@ -109,7 +109,7 @@ def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: in
     if is_by_name(scope, model):
         return (entity,)
     alone = replace(statement, privileges=frozenset({privilege}))
-    reaches = {model.privilege(name).reach for name in touched(alone, model)}
+    reaches = {model.privilege(name).reach for name in affected_privileges(alone, model)}
     on = model.privilege(privilege).on
     if isinstance(scope, (On, Anything)) and reaches == {Reach.BELOW}:
         top = tree.find(scope.entity) if isinstance(scope, On) else -1

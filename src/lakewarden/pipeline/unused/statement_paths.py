@@ -23,7 +23,7 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Step, explain
 from lakewarden.kernel.expression import IsSelf, Node, Owner, ServiceAdmin
-from lakewarden.kernel.grants import touched
+from lakewarden.kernel.grants import affected_privileges
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Request
@@ -145,7 +145,7 @@ class Ways:
         """
         matrix, tree = self._matrix, self._judged.snapshot.coded.tree
         id = tree.find(access.entity)
-        if id is None or id in subject.touched:
+        if id is None or id in subject.owned_subtree:
             return None
         operation = matrix.operation(access.operation)
         plan = matrix.plan(operation, access.entity.type)
@@ -199,7 +199,9 @@ class Ways:
                 (name, replace(statement, privileges=frozenset({name})))
                 for name in statement.privileges
             )
-            names = (name for name, single in alone if privilege in touched(single, model))
+            names = (
+                name for name, single in alone if privilege in affected_privileges(single, model)
+            )
             self._words[key] = tuple(sorted(names))
         return self._words[key]
 

@@ -38,7 +38,7 @@ def named_users(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Pr
     memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
     for id in sorted(memberships.stored):
         principal = memberships.principals[id]
-        if principal.kind != USER or memberships.is_beyond(principal):
+        if principal.kind != USER or memberships.is_too_nested(principal):
             continue
         name = identities.person(principal)
         if identities.user(name) == principal and _NAMEABLE.fullmatch(name):

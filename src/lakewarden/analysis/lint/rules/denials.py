@@ -69,7 +69,9 @@ def bypassed_deny(context: LintContext) -> Iterator[Violation]:
         if not ids or not grant.principals:
             continue
         for other in sorted(context.meaning.stand_ins(privilege)):
-            if all(_keeps(context, other, principal, ids) for principal in grant.principals):
+            if all(
+                _is_allowed_itself(context, other, principal, ids) for principal in grant.principals
+            ):
                 yield Violation(
                     at(statement),
                     f"denies {privilege}, but {other} remains allowed there and permits the same",
@@ -77,7 +79,7 @@ def bypassed_deny(context: LintContext) -> Iterator[Violation]:
                 )
 
 
-def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) -> bool:
+def _is_allowed_itself(context: LintContext, privilege: str, principal: int, ids: BitMap) -> bool:
     """Whether the principal itself is allowed the privilege on all of these, and denied nowhere."""
     roles = context.acts_as(principal)
     allowed = context.reach(Effect.ALLOW, privilege, roles)
@@ -132,7 +134,7 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
     for statement, bearing in context.bears(Effect.DENY):
         # Another rule reports principals without users.
         has_users = any(context.users_of(principal) for principal in bearing.grant.principals)
-        if not has_users or bearing.privilege in counts_alone or _takes(context, bearing):
+        if not has_users or bearing.privilege in counts_alone or _affects_anyone(context, bearing):
             working.add(statement.id)
         else:
             idle.setdefault(statement.id, set()).add(bearing.privilege)
@@ -145,13 +147,13 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
             )
 
 
-def _takes(context: LintContext, bearing: Bearing) -> bool:
+def _affects_anyone(context: LintContext, bearing: Bearing) -> bool:
     """Whether any user who is denied the privilege is allowed it on any of the same entities."""
     denied = bearing.grant.principals
     return any(
         grant.owners is not None
         or any(
-            context.go_together(principal, other)
+            context.share_a_user(principal, other)
             for principal in denied
             for other in grant.principals
         )

@@ -259,7 +259,7 @@ def _reached(context: LintContext, privilege: str, principal: int, ids: BitMap) 
     if reached == ids:
         return reached
     for grant in context.overlapping(Effect.ALLOW, privilege, ids):
-        if any(context.go_together(principal, other) for other in grant.principals):
+        if any(context.share_a_user(principal, other) for other in grant.principals):
             reached |= context.ids(grant) & ids
             if len(reached) == len(ids):
                 break

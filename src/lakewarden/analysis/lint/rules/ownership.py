@@ -125,7 +125,7 @@ def unowned_container(context: LintContext) -> Iterator[Violation]:
     applies=shows,
 )
 def unowned_schema(context: LintContext) -> Iterator[Violation]:
-    seeing = context.meaning.seeing
+    seeing = context.meaning.view_privileges
     by_owner = [
         s for s in context.in_force if s.owners is not None and context.privileges(s) & seeing
     ]

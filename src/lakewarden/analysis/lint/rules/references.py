@@ -196,7 +196,7 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
     looped = sorted({member for member, _ in memberships.inert})
     for members, says in (
         (looped, "are members of themselves, and those memberships are not followed"),
-        (sorted(memberships.beyond), "have too many nested memberships: denied"),
+        (sorted(memberships.too_nested), "have too many nested memberships: denied"),
     ):
         if members:
             principals = [context.principal(id) for id in members]

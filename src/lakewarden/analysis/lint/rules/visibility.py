@@ -46,7 +46,7 @@ _OSS = "oss"
 def deep_container(context: LintContext) -> Iterator[Violation]:
     types = context.model.fields[CONTAINER].up if CONTAINER in context.model.fields else ()
     for statement in context.policies:
-        if not context.privileges(statement) & context.meaning.seeing:
+        if not context.privileges(statement) & context.meaning.view_privileges:
             continue
         for name in values_of(statement, CONTAINER):
             ids = (context.tree.find(Entity(type, name)) for type in types)
@@ -119,7 +119,11 @@ def domain_boundary(context: LintContext) -> Iterator[Violation]:
         domains = values_of(statement, DOMAIN)
         types = values_of(statement, "TYPE")
         only_words = types and not context.meaning.assets & set(types)
-        if domains and not only_words and context.privileges(statement) & context.meaning.seeing:
+        if (
+            domains
+            and not only_words
+            and context.privileges(statement) & context.meaning.view_privileges
+        ):
             yield Violation(
                 at(statement),
                 f"makes assets visible by domain ({some(domains)})",
@@ -147,7 +151,9 @@ def role_overrides_views(context: LintContext) -> Iterator[Violation]:
         if role.kind != ROLE or not assets:
             continue
         alone = frozenset({id})
-        visible = union(context.reach(Effect.ALLOW, name, alone) for name in meaning.seeing)
+        visible = union(
+            context.reach(Effect.ALLOW, name, alone) for name in meaning.view_privileges
+        )
         # A role that may write policies is for administration, which includes seeing everything.
         administers = any(context.reach(Effect.ALLOW, name, alone) for name in meaning.granting)
         if assets <= visible and not administers:
@@ -211,7 +217,7 @@ def view_by_type(context: LintContext) -> Iterator[Violation]:
         return
     for statement in context.policies:
         named = context.privileges(statement)
-        seeing = sorted(named & context.meaning.seeing)
+        seeing = sorted(named & context.meaning.view_privileges)
         types = context.meaning.assets & set(values_of(statement, TYPE))
         if not seeing or not types or narrows(statement) or statement.owners is not None:
             continue

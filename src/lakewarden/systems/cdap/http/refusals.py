@@ -26,7 +26,7 @@ from typing import Final
 
 from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.explain import missing_needs
 from lakewarden.kernel.expression import ServiceAdmin
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model, Reach
@@ -107,7 +107,7 @@ def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
 
 def _text(matrix: Matrix, request: Request) -> str:
     model, principal = matrix.snapshot.model, principal_text(request.principal)
-    ways = [way for way in lacking(matrix, request) if _can_be_given(model, way)]
+    ways = [way for way in missing_needs(matrix, request) if _can_be_given(model, way)]
     if not ways:
         return _operation_text(principal, request)
     entity = _first_need(ways, request.target)

@@ -27,7 +27,7 @@ from typing import Final
 
 from lakewarden.kernel.advice import Change, Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import turning
+from lakewarden.kernel.explain import reversing_changes
 from lakewarden.kernel.expression import And, At, May, Node, Or, Owner, ServiceAdmin
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
@@ -79,7 +79,7 @@ def names_are_limited(entity: Entity) -> Failure:
 
 def _hints(state: RealmState, request: Request) -> Iterator[str]:
     """The missing privileges, and who may grant them."""
-    ways = turning(state.matrix, request)
+    ways = reversing_changes(state.matrix, request)
     if ways and not ways[0]:
         named = [
             *request.targets.values(),

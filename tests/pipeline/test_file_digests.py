@@ -51,7 +51,7 @@ def test_many_files_are_digested_by_tasks_and_the_driver_reads_only_what_they_le
     assert file_digests.file_digests(folder, list(FILES), spark) == expected
     assert read == FILES.keys()  # Spark runs on this machine: tasks have no benefit
     read.clear()
-    monkeypatch.setattr(file_digests, "runs_here", lambda _: False)
+    monkeypatch.setattr(file_digests, "runs_locally", lambda _: False)
     assert file_digests.file_digests(folder, list(FILES), spark) == expected
     assert read == HERE
     read.clear()

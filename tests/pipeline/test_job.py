@@ -118,7 +118,7 @@ def test_the_files_of_the_version_before_are_not_digested_again(
         manifest = tmp_path / MANIFEST
         manifest.write_text(manifest.read_text("utf-8").replace('"2:', '"'), "utf-8")
     read: list[str] = []
-    here = parquet_output.content_here
+    here = parquet_output.content_without_spark
 
     def take_over(basket: Basket, folder: Location) -> Counts:
         place(folder_of(tmp_path, first.manifest) / "apples", folder / "apples")
@@ -128,7 +128,7 @@ def test_the_files_of_the_version_before_are_not_digested_again(
         read.append(table.name)
         return here(table)
 
-    monkeypatch.setattr(parquet_output, "content_here", counted)
+    monkeypatch.setattr(parquet_output, "content_without_spark", counted)
     second, _ = made(tmp_path, (Stage("pick", (), take_over, ("apples",), ""), SORT), count=3)
     assert read == (["apples", "pears"] if is_earlier else ["pears"])
     assert second.manifest.tables == first.manifest.tables

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 def test_what_a_child_process_holds_counts() -> None:
     alone = Peak()
-    alone.look()
+    alone.measure()
     assert alone.bytes > MIB
     holds = f"x = bytearray(b'x' * {LARGE}); print(len(x), flush=True); input()"
     with subprocess.Popen(
@@ -28,7 +28,7 @@ def test_what_a_child_process_holds_counts() -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == f"{LARGE}\n"
         together = Peak()
-        together.look()
+        together.measure()
         child.communicate("\n")
     assert together.bytes >= alone.bytes + LARGE // 2
 
@@ -36,10 +36,10 @@ def test_what_a_child_process_holds_counts() -> None:
 def test_the_most_stays_when_it_is_gone() -> None:
     with peak() as seen:
         held = bytearray(b"x" * LARGE)
-        seen.look()
+        seen.measure()
         with_it = seen.bytes
         del held
-        seen.look()
+        seen.measure()
         assert seen.bytes == with_it
     assert seen.bytes >= with_it > LARGE
 

@@ -18,7 +18,7 @@ from lakewarden.pipeline.product import (
     key_of,
     place,
     read_manifest,
-    thin,
+    remove_tables_of_old_versions,
 )
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
@@ -204,7 +204,7 @@ def test_a_file_that_is_missing_or_changed_is_named(tmp_path: Path) -> None:
 def test_old_versions_keep_their_reports_alone(tmp_path: Path) -> None:
     for text in ("apple", "pear", "plum", "fig"):
         newest, _ = made(tmp_path, text)
-        thin(tmp_path, newest, 2)
+        remove_tables_of_old_versions(tmp_path, newest, 2)
     left = {
         folder.name: sorted(file.name for file in folder.iterdir())
         for folder in (tmp_path / "versions").iterdir()

@@ -64,7 +64,9 @@ def test_a_table_has_the_content_that_spark_finds(spark: SparkSession, tmp_path:
         table = _table(Random(1), rows)
         parquet_output.put(table.to_batches(), table.schema, tmp_path / name)
         frame = spark.read.parquet(str(tmp_path / name))
-        assert parquet_output.content_here(tmp_path / name) == parquet_output.content(frame)
+        assert parquet_output.content_without_spark(tmp_path / name) == parquet_output.content(
+            frame
+        )
 
 
 def _table(random: Random, rows: int) -> pa.Table:

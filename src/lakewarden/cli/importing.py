@@ -223,7 +223,7 @@ def _principals(system: str, people: People, credentials: SourceCredentials) -> 
     if people.identity is not None:
         replies = Replies()
         for exchange in exchanges(people.identity, people.identity.name):
-            replies.take(exchange.segments[2:], exchange.section())
+            replies.add_reply(exchange.segments[2:], exchange.section())
         principals += [named.principal for named in replies.principals_by_id.values()]
     return principals
 

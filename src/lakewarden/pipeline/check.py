@@ -50,9 +50,9 @@ def check(rows: DataFrame, model: Model) -> DataFrame:
     `rows` has the schema of `lakewarden.pipeline.ingest.row`, without notes and errors. It is read
     several times, so it should be cached or stored.
     """
-    marked = _placed_once(_repeated(rows))
+    marked = _with_unique_places(_repeated(rows))
     bad = [*_off_tree(marked, model), *_circular_memberships(marked), *_dangling(marked, model)]
-    return _whole(_about_stored(_marked(marked, bad), model), model)
+    return _with_all_edges(_of_stored_entities(_marked(marked, bad), model), model)
 
 
 def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> DataFrame:
@@ -71,7 +71,7 @@ def _repeated(rows: DataFrame) -> DataFrame:
     return _rejected(rows, F.row_number().over(same) > 1, REPEATED, F.lit(DETAILS[REPEATED]))
 
 
-def _placed_once(rows: DataFrame) -> DataFrame:
+def _with_unique_places(rows: DataFrame) -> DataFrame:
     placed = F.col("table") == PLACEMENTS
     sound = placed & F.col("reason").isNull()
     # Rows of other tables are partitioned by all their cells: otherwise they form a few huge
@@ -83,7 +83,7 @@ def _placed_once(rows: DataFrame) -> DataFrame:
     return _rejected(rows, sound & (places > 1), TWO_PARENTS, detail)
 
 
-def _sound(rows: DataFrame, table: str) -> DataFrame:
+def _without_rejected(rows: DataFrame, table: str) -> DataFrame:
     cells = CELLS[: WIDTHS[table]]
     return rows.filter((F.col("table") == table) & F.col("reason").isNull()).select(*cells)
 
@@ -99,13 +99,13 @@ def _off_tree(rows: DataFrame, model: Model) -> Iterator[Bad]:
     nested = nesting(model)
     if nested:
         inner = F.col("c0").isin(nested) & F.col("c2").isin(nested)
-        yield from misplaced(_tuples(_sound(rows, PLACEMENTS).filter(inner)))
+        yield from misplaced(_tuples(_without_rejected(rows, PLACEMENTS).filter(inner)))
 
 
 def _circular_memberships(rows: DataFrame) -> Iterator[Bad]:
     """Memberships among groups and roles that are part of a cycle."""
     inner = F.col("c0").isin(*NESTING_KINDS) & F.col("c2").isin(*NESTING_KINDS)
-    yield from circular(_tuples(_sound(rows, "memberships").filter(inner)))
+    yield from circular(_tuples(_without_rejected(rows, "memberships").filter(inner)))
 
 
 def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
@@ -113,8 +113,8 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
     denied = denied_types(model)
     if not denied:
         return
-    placements = _sound(rows, PLACEMENTS)
-    stored = _sound(rows, "entities").toDF("c2", "c3")
+    placements = _without_rejected(rows, PLACEMENTS)
+    stored = _without_rejected(rows, "entities").toDF("c2", "c3")
     lost = _tuples(
         placements.filter(F.col("c2").isin(denied))
         .join(stored, ["c2", "c3"], "left_anti")
@@ -160,9 +160,9 @@ def _bad_frame(spark: SparkSession, marks: Iterable[Bad]) -> DataFrame:
     return spark.createDataFrame(pa.table(columns, schema=schema))
 
 
-def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
+def _of_stored_entities(rows: DataFrame, model: Model) -> DataFrame:
     """`rows`, with rows rejected that are about, or refer to, entities that must be stored."""
-    stored = _sound(rows, "entities")
+    stored = _without_rejected(rows, "entities")
     about = F.col("table").isin(*ABOUT)
     second = F.col("table") == "relations"
     type = F.when(second, F.col("c1")).otherwise(F.col("c0"))
@@ -191,7 +191,7 @@ def _joined(
     return _rejected(joined, bad, reason, detail).drop("_type", "_name", "_stored")
 
 
-def _whole(rows: DataFrame, model: Model) -> DataFrame:
+def _with_all_edges(rows: DataFrame, model: Model) -> DataFrame:
     """`rows`, checked for rules that read every edge: a missing edge would grant more access."""
     kinds = universal_relations(model)
     if not kinds:

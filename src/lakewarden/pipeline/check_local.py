@@ -36,11 +36,11 @@ Cells = tuple[str, ...]
 
 def check(rows: Iterable[Row], model: Model) -> list[Row]:
     """The same rows, with `reason` and `detail` where one does not pass."""
-    checked = _placed_once(_repeated(sorted(rows, key=lambda row: row.place)))
+    checked = _with_unique_places(_repeated(sorted(rows, key=lambda row: row.place)))
     checked = _marked(
         checked, [*_off_tree(checked, model), *_circular(checked), *_dangling(checked, model)]
     )
-    return _whole(_about_stored(checked, model), model)
+    return _with_all_edges(_of_stored_entities(checked, model), model)
 
 
 def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
@@ -56,9 +56,9 @@ def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def _placed_once(rows: Iterable[Row]) -> list[Row]:
+def _with_unique_places(rows: Iterable[Row]) -> list[Row]:
     all_rows = list(rows)
-    places = Counter(cells[:2] for cells in _sound(all_rows, PLACEMENTS))
+    places = Counter(cells[:2] for cells in _without_rejected(all_rows, PLACEMENTS))
     return [
         row.rejected(TWO_PARENTS, f"one of {places[row.cells[:2]]}")
         if row.table == PLACEMENTS and not row.reason and places[row.cells[:2]] > 1
@@ -67,27 +67,27 @@ def _placed_once(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def _sound(rows: Iterable[Row], table: str) -> Iterator[Cells]:
+def _without_rejected(rows: Iterable[Row], table: str) -> Iterator[Cells]:
     return (row.cells for row in rows if row.table == table and not row.reason)
 
 
 def _off_tree(rows: Sequence[Row], model: Model) -> Iterator[Bad]:
     nested = set(nesting(model))
-    yield from misplaced(c for c in _sound(rows, PLACEMENTS) if {c[0], c[2]} <= nested)
+    yield from misplaced(c for c in _without_rejected(rows, PLACEMENTS) if {c[0], c[2]} <= nested)
 
 
 def _circular(rows: Sequence[Row]) -> Iterator[Bad]:
     kinds = set(NESTING_KINDS)
-    yield from circular(c for c in _sound(rows, "memberships") if {c[0], c[2]} <= kinds)
+    yield from circular(c for c in _without_rejected(rows, "memberships") if {c[0], c[2]} <= kinds)
 
 
 def _dangling(rows: Sequence[Row], model: Model) -> Iterator[Bad]:
     denied = set(denied_types(model))
     if not denied:
         return
-    stored = set(_sound(rows, "entities"))
+    stored = set(_without_rejected(rows, "entities"))
     below: dict[Cells, list[Cells]] = {}
-    for placement in _sound(rows, PLACEMENTS):
+    for placement in _without_rejected(rows, PLACEMENTS):
         below.setdefault(placement[2:], []).append(placement)
     missing = [parent for parent in below if parent[0] in denied and parent not in stored]
     reached: set[Cells] = set()
@@ -112,8 +112,8 @@ def _marked(rows: Iterable[Row], bad: Iterable[Bad]) -> list[Row]:
     ]
 
 
-def _about_stored(rows: Sequence[Row], model: Model) -> Iterator[Row]:
-    stored = set(_sound(rows, "entities"))
+def _of_stored_entities(rows: Sequence[Row], model: Model) -> Iterator[Row]:
+    stored = set(_without_rejected(rows, "entities"))
     denied = set(denied_types(model)) if model.relations else set[str]()
     for row in rows:
         if row.reason or row.table not in ABOUT:
@@ -133,7 +133,7 @@ def _lost(entity: Cells) -> str:
     return f"`{entity[0]}:{entity[1]}` is not stored"
 
 
-def _whole(rows: Iterable[Row], model: Model) -> list[Row]:
+def _with_all_edges(rows: Iterable[Row], model: Model) -> list[Row]:
     all_rows, kinds = list(rows), set(universal_relations(model))
     if not kinds:
         return all_rows

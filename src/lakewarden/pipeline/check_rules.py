@@ -52,7 +52,7 @@ class Bad(NamedTuple):
 
 def nesting(model: Model) -> list[str]:
     """The types that may lie below their own kind: only these can form cycles; they are few."""
-    return sorted(type for type in model.types if _may_nest(model, type))
+    return sorted(type for type in model.types if _can_contain_itself(model, type))
 
 
 def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
@@ -72,7 +72,7 @@ def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
             yield Bad(PLACEMENTS, cells, TOO_DEEP, detail)
 
 
-def _may_nest(model: Model, type: str) -> bool:
+def _can_contain_itself(model: Model, type: str) -> bool:
     """Whether an entity of the type may lie, at any depth, below another one of that type."""
     parents = model.types[type].parents
     return any(type in above(model.types, parent) for parent in parents)

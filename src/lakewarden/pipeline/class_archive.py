@@ -62,7 +62,7 @@ def java_options(java_home: Path) -> tuple[str, ...]:
                     os.utime(archive)  # marks it as in use
                 return (*_COMMON, f"{_USE}{archive}")
             archive.unlink()
-        if _is_again(folder / f"{key}.used") and key not in writing:
+        if _has_started_before(folder / f"{key}.used") and key not in writing:
             draft = folder / f"{key}.{os.getpid()}.draft"
             draft.touch(exist_ok=False)
             return (*_COMMON, f"-XX:ArchiveClassesAtExit={draft}")
@@ -102,7 +102,7 @@ def _collect_drafts(folder: Path) -> set[str]:
                 draft.replace(folder / f"{key}.{draft.stat().st_size}{_ARCHIVE}")
             elif _is_claimed(draft):
                 writing.add(key)
-        _leave_last(folder)
+        _remove_old_archives(folder)
     return writing
 
 
@@ -116,7 +116,7 @@ def _is_as_written(archive: Path) -> bool:
     return archive.name.split(".")[1] == str(archive.stat().st_size)
 
 
-def _is_again(mark: Path) -> bool:
+def _has_started_before(mark: Path) -> bool:
     """Whether this installation has started Spark before, and there is room for an archive."""
     is_known = mark.exists()
     mark.touch()
@@ -132,7 +132,7 @@ def _is_claimed(draft: Path) -> bool:
     return False
 
 
-def _leave_last(folder: Path) -> None:
+def _remove_old_archives(folder: Path) -> None:
     archives = sorted(
         folder.glob(f"*{_ARCHIVE}"), key=lambda file: file.stat().st_mtime, reverse=True
     )

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.pipeline.session import runs_here
+from lakewarden.pipeline.session import runs_locally
 from lakewarden.pipeline.storage.files import sha256_of_file
 from lakewarden.pipeline.storage.location import Location, read_from, written_to
 
@@ -30,7 +30,7 @@ def file_digests(
     Many files are read by the tasks of `spark`, if it runs on other machines. Raises `OSError` for
     a missing file.
     """
-    is_far = spark is not None and len(names) > FEW and not runs_here(spark)
+    is_far = spark is not None and len(names) > FEW and not runs_locally(spark)
     known = by_tasks(folder, spark) if spark is not None and is_far else {}
     left = [name for name in names if name not in known]
     # On all cores: hashing and reading release the interpreter lock.

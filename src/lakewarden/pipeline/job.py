@@ -25,7 +25,7 @@ from lakewarden.pipeline.product import (
     draft,
     key_of,
     place,
-    thin,
+    remove_tables_of_old_versions,
 )
 from lakewarden.pipeline.session import stage_of
 from lakewarden.pipeline.storage.files import identity_of
@@ -123,13 +123,13 @@ class Job:
             if publish_more is not None:
                 publish_more(self.version_folder)
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
-            memory.look()
+            memory.measure()
             measured = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
             spark = None if self.without_spark else self.spark
             finished = self._draft.finish(manifest, {**report(), **measured}, spark)
             result: Result = RunResult(*finished)
             if keep is not None:
-                thin(self.out, result.manifest, keep)
+                remove_tables_of_old_versions(self.out, result.manifest, keep)
             return result
 
     def _run_stage(self, stage: Stage[Context], context: Context) -> None:
@@ -156,7 +156,9 @@ class Job:
             }
         others = [name for name in self.tables if name not in known]
         if self.without_spark:
-            contents = {n: parquet_output.content_here(self.version_folder / n) for n in others}
+            contents = {
+                n: parquet_output.content_without_spark(self.version_folder / n) for n in others
+            }
         else:
             contents = parquet_output.contents_of(
                 self.version_folder, others, self.spark, self.most_rows

@@ -163,7 +163,7 @@ def _written(
     """The pairs, the links written from them, and contradictory classes."""
     _write(pairs, link_draft)
     rows = rows_of(link_draft.links)
-    clashes = clashing(rows, rules.never)
+    clashes = conflicting_links(rows, rules.never)
     if clashes:
         pairs = _materialized(_marked(pairs, clashes, link_draft), link_draft, "marked")
         _write(pairs, link_draft)
@@ -341,14 +341,14 @@ def _ends(pairs: DataFrame) -> DataFrame:
     return frames[0].unionByName(frames[1])
 
 
-def clashing(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]:
+def conflicting_links(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]:
     """The links of each class that holds two entities of one realm, or two that must stay apart.
 
     >>> ab = ("a", "t", "x", "b", "t", "x", "first")
     >>> bc = ("b", "t", "x", "c", "t", "x", "second")
-    >>> clashing([ab, bc])
+    >>> conflicting_links([ab, bc])
     []
-    >>> clashing([ab, bc, ("a", "t", "x", "c", "t", "y", "third")])[0][:2] == [ab, bc]
+    >>> conflicting_links([ab, bc, ("a", "t", "x", "c", "t", "y", "third")])[0][:2] == [ab, bc]
     True
     """
     classes = _Classes()

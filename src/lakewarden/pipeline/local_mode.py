@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakewarden.pipeline.session import runs_here
+from lakewarden.pipeline.session import runs_locally
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,11 +21,11 @@ BYTES = 16 * 1024 * 1024
 """The largest total size of text files whose rows have not been counted yet."""
 
 
-def has_few(rows: int, spark: SparkSession) -> bool:
+def is_small(rows: int, spark: SparkSession) -> bool:
     """Whether this many rows are processed here. Never if Spark is configured to run elsewhere."""
-    return rows <= ROWS and runs_here(spark)
+    return rows <= ROWS and runs_locally(spark)
 
 
-def has_little(size: int, spark: SparkSession) -> bool:
+def is_small_input(size: int, spark: SparkSession) -> bool:
     """The same for files with this many bytes."""
-    return size <= BYTES and runs_here(spark)
+    return size <= BYTES and runs_locally(spark)

@@ -36,7 +36,7 @@ class Peak:
     def __init__(self) -> None:
         self.bytes = 0
 
-    def look(self) -> None:
+    def measure(self) -> None:
         """Measures what this process and all its descendants use right now."""
         self.bytes = max(self.bytes, sum(map(_resident, _below(os.getpid()))))
 
@@ -48,7 +48,7 @@ def peak() -> Iterator[Peak]:
 
     def watch() -> None:
         while not over.wait(_PAUSE):
-            measured.look()
+            measured.measure()
 
     watching = threading.Thread(target=watch, name="memory", daemon=True)
     watching.start()
@@ -57,7 +57,7 @@ def peak() -> Iterator[Peak]:
     finally:
         over.set()
         watching.join()
-        measured.look()
+        measured.measure()
 
 
 def _below(root: int) -> list[int]:

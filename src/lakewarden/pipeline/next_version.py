@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from lakewarden.kernel.errors import Conflict, Unavailable
-from lakewarden.pipeline.storage.files import remove_tree, write_whole
+from lakewarden.pipeline.storage.files import remove_tree, write_atomically
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.remote_path import RemotePath
@@ -112,7 +112,7 @@ class _LocalVersion:
         versions = self.out / VERSIONS
         versions.mkdir(exist_ok=True)
         self.folder.rename(versions / str(self.number))
-        write_whole(self.out / MANIFEST, manifest)
+        write_atomically(self.out / MANIFEST, manifest)
         point_current(self.out)
 
     def scratch(self, name: str) -> Path:
@@ -146,13 +146,13 @@ class _RemoteVersion:
         except Conflict:
             # The response to our own put may have been lost, and the put been retried. If another
             # version followed meanwhile, its writer has recorded that this one was current.
-            known = (_read(file), _read(_taken(self.out, self.number)))
+            known = (_read(file), _read(_claim_file(self.out, self.number)))
             if manifest.encode() not in known:
                 remove_tree(self.folder)
                 raise Conflict(f"another process wrote to `{self.out}`; try again") from None
-        _taken(self.out, self.number).write_text(manifest, "utf-8")
+        _claim_file(self.out, self.number).write_text(manifest, "utf-8")
         with suppress(Unavailable):  # the version is current; the next writer sweeps
-            _sweep_losers(self.out, self.number)
+            _remove_files_of_losing_writers(self.out, self.number)
 
     def scratch(self, name: str) -> RemotePath:
         return self.out / name / str(self.number)
@@ -163,7 +163,7 @@ class _RemoteVersion:
     def drop(self) -> None:
         """Removes the files of a version that did not become current."""
         remove_tree(self.folder)
-        _taken(self.out, self.number).unlink(missing_ok=True)
+        _claim_file(self.out, self.number).unlink(missing_ok=True)
 
 
 def _begun(out: RemotePath) -> _RemoteVersion:
@@ -174,13 +174,13 @@ def _begun(out: RemotePath) -> _RemoteVersion:
         content, base = (out / MANIFEST).read_tagged()
         _repair(out, content)
     number = max(numbers(out), default=0) + 1
-    while not _take(out, number):
+    while not _claim(out, number):
         number += 1
     return _RemoteVersion(out, base, number)
 
 
-def _take(out: RemotePath, number: int) -> bool:
-    taken = _taken(out, number)
+def _claim(out: RemotePath, number: int) -> bool:
+    taken = _claim_file(out, number)
     try:
         taken.store.put_if(taken.key, b"", None)
     except Conflict:
@@ -188,7 +188,7 @@ def _take(out: RemotePath, number: int) -> bool:
     return True
 
 
-def _taken(out: RemotePath, number: int) -> RemotePath:
+def _claim_file(out: RemotePath, number: int) -> RemotePath:
     return out / VERSIONS / f"{number}{TAKEN}"
 
 
@@ -198,8 +198,8 @@ def _repair(out: RemotePath, manifest: bytes) -> None:
         number = int(json.loads(manifest)["version"])
     except (KeyError, TypeError, ValueError):
         return  # readers reject it
-    if not _read(_taken(out, number)):
-        _taken(out, number).write_bytes(manifest)
+    if not _read(_claim_file(out, number)):
+        _claim_file(out, number).write_bytes(manifest)
 
 
 def _read(file: RemotePath) -> bytes:
@@ -209,7 +209,7 @@ def _read(file: RemotePath) -> bytes:
         return b""
 
 
-def _sweep_losers(out: RemotePath, newest: int) -> None:
+def _remove_files_of_losing_writers(out: RemotePath, newest: int) -> None:
     """Removes the files of writers that started before the newest version and cannot win."""
     versions = out / VERSIONS
     for name, size in versions.store.children(versions.key):

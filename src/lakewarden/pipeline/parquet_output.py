@@ -174,7 +174,7 @@ def contents_of(
     far = [name for name in names if not (is_small and _is_digestible(folder / name))]
     frames = {name: spark.read.parquet(read_from(folder / name)) for name in far}
     digested = contents(frames) if frames else {}
-    return {n: digested[n] if n in digested else content_here(folder / n) for n in names}
+    return {n: digested[n] if n in digested else content_without_spark(folder / n) for n in names}
 
 
 def _is_digestible(place: Location) -> bool:
@@ -183,7 +183,7 @@ def _is_digestible(place: Location) -> bool:
     return not any(pa.types.is_floating(column.type) for schema in schemas for column in schema)
 
 
-def content_here(place: Location) -> Content:
+def content_without_spark(place: Location) -> Content:
     """Like `content`, for a written table, without Spark."""
     rows, sum, mixed = 0, 0, 0
     for part in _parts(place):

@@ -34,7 +34,7 @@ from lakewarden.pipeline.storage.files import (
     link_or_copy,
     name_below,
     remove_tree,
-    write_whole,
+    write_atomically,
 )
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
@@ -203,7 +203,7 @@ class VersionDraft:
         counts = dict(make(folder))
         seconds = round(time.monotonic() - began, 3)
         done = {"folder": folder.name, "counts": counts, "seconds": seconds}
-        write_whole(marker, json.dumps(done))
+        write_atomically(marker, json.dumps(done))
         self._stage_folders[name] = folder
         self.stages[name] = FinishedStage(counts, seconds, reused=False)
         self._progress(name, 1, 1, say.format(**counts))
@@ -230,7 +230,7 @@ class VersionDraft:
         number = self._new.number
         manifest = replace(manifest, version=number, files=self._files(spark))
         manifest_table = {"version": number, **manifest_table}
-        write_whole(
+        write_atomically(
             self.folder / REPORT, json.dumps(manifest_table, indent=2, ensure_ascii=False) + "\n"
         )
         self._new.publish(manifest.text())
@@ -241,7 +241,7 @@ class VersionDraft:
         return dict(zip(names, file_digests(self.folder, names, spark), strict=True))
 
 
-def thin(out: Location, newest: Manifest, keep: int) -> None:
+def remove_tables_of_old_versions(out: Location, newest: Manifest, keep: int) -> None:
     """Removes the tables of all versions but the last `keep`; their reports stay.
 
     The caller must hold the draft of the folder.

@@ -443,7 +443,7 @@ def is_remote(spark: SparkSession | Deferred) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def runs_here(spark: SparkSession | Deferred) -> bool:
+def runs_locally(spark: SparkSession | Deferred) -> bool:
     """Whether the tasks of a session run on this machine alone. Starts no session."""
     if isinstance(spark, Deferred):
         return spark.is_here

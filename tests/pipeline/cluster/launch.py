@@ -32,7 +32,7 @@ def _small(source: Path, out: Path, *, spark: SparkSession, **options: Any) -> R
     return make_index(source, out, spark=spark, bits=BITS, **options)
 
 
-def _telling(name: str, *place: *Place, rows: int) -> SparkSession:
+def _with_progress(name: str, *place: *Place, rows: int) -> SparkSession:
     found = spark_session(name, *place, rows=rows)
     print(f"{RUNS_ON}{found.conf.get('spark.master')}", file=sys.stderr)
     return found
@@ -45,7 +45,7 @@ def run(words: Sequence[str]) -> int:
         spark_session("lakewarden")
     with (
         patch("lakewarden.pipeline.index.run.make_index", _small),
-        patch("lakewarden.pipeline.session.spark_session", _telling),
+        patch("lakewarden.pipeline.session.spark_session", _with_progress),
     ):
         return next((code for code in map(main, commands) if code), 0)
 

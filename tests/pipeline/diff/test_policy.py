@@ -17,7 +17,13 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.pipeline.diff.policy import Placed, after, check_anchors, policy_of, turned_on
+from lakewarden.pipeline.diff.policy import (
+    Placed,
+    affected_by_difference,
+    after,
+    check_anchors,
+    policy_of,
+)
 from lakewarden.pipeline.index.index import KIND, Index
 from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.product import Manifest
@@ -105,15 +111,17 @@ def test_nobody_becomes_a_member_of_himself() -> None:
 def test_only_what_changed_statements_bear_on_is_asked_about() -> None:
     (wider,) = statements(reading("two", "user:ben"))
     model = SYSTEM.model
-    assert turned_on(estate(), put(policy(wider)), model) == frozenset({"SELECT_TABLE"})
-    assert turned_on(estate(), put(policy()), model) == frozenset()
+    assert affected_by_difference(estate(), put(policy(wider)), model) == frozenset(
+        {"SELECT_TABLE"}
+    )
+    assert affected_by_difference(estate(), put(policy()), model) == frozenset()
     titled = replace(STATED[0], title="Readers")
-    assert turned_on(estate(), put(policy(titled)), model) == frozenset()
+    assert affected_by_difference(estate(), put(policy(titled)), model) == frozenset()
 
 
 def test_where_people_changed_everything_is_asked_about() -> None:
     joined = Policy({}, members=frozenset({MembershipRow(BEN, STAFF)}))
-    assert turned_on(estate(), put(joined), SYSTEM.model) is None
+    assert affected_by_difference(estate(), put(joined), SYSTEM.model) is None
 
 
 def index() -> Index:

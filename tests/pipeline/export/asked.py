@@ -20,7 +20,7 @@ from lakewarden.pipeline.export.schemas import VIEWS, sql
 from lakewarden.pipeline.export.user_sets import UserSets
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.finding import Plan, comparison_judge, users_by_comparison
+from lakewarden.pipeline.review.finding import Plan, comparison_evaluator, users_by_comparison
 from lakewarden.pipeline.review.question import Chosen, attribute_comparisons
 from lakewarden.pipeline.review.residue import Compared
 from lakewarden.testing.world_draft import NOW
@@ -95,9 +95,9 @@ def asked(tables: Mapping[str, pa.Table]) -> duckdb.DuckDBPyConnection:
 def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     """The tables of a world, block by block."""
     coded = snapshot.coded
-    blocks = list(worlds.judged(snapshot, world.system))
+    blocks = list(worlds.compiled_blocks(snapshot, world.system))
     people = People(coded.memberships, coded.ownerships, snapshot.table)
-    crowds = UserSets(people, _telling(world, blocks))
+    crowds = UserSets(people, _with_progress(world, blocks))
     plan = Plan(Chosen(), crowds.telling)
     found = pa.Table.from_batches([b for block in blocks for b in unroll(block, plan, crowds)])
     rows = found.select(["what", "type", "word"]).to_pylist()
@@ -105,7 +105,7 @@ def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     needs = {row["word"] for row in rows if row["what"] == DECISION}
     small = Small(
         context=_context(world, snapshot),
-        crowds=crowds,
+        user_sets=crowds,
         chosen=plan.chosen,
         matters=numbered_matters(plan.chosen, people, types),
         needs=numbered_needs(needs),
@@ -126,9 +126,9 @@ def _context(world: World, snapshot: Snapshot) -> TaskContext:
     )
 
 
-def _telling(world: World, blocks: Iterable[CompiledBlock]) -> dict[Compared, BitMap]:
+def _with_progress(world: World, blocks: Iterable[CompiledBlock]) -> dict[Compared, BitMap]:
     questions = attribute_comparisons(world.system.model)
-    tell = comparison_judge(questions)
+    tell = comparison_evaluator(questions)
     said = [row for block in blocks for batch in tell(block) for row in batch.to_pylist()]
     return users_by_comparison(questions, [tuple(row.values()) for row in said])
 

@@ -39,7 +39,7 @@ def test_the_blocks_of_a_world_lie_in_the_scopes_that_the_whole_lies_in(
     if not worlds.is_plain(whole.coded):
         return
     together = [BitMap() for _ in whole.bitmaps]
-    for judged in worlds.judged(whole, system, bits):
+    for judged in worlds.compiled_blocks(whole, system, bits):
         for number, found in enumerate(judged.snapshot.bitmaps):
             together[number] |= judged.block.everywhere(found)
     for number, (found, expected) in enumerate(zip(together, whole.bitmaps, strict=True)):
@@ -60,7 +60,8 @@ def test_the_block_of_an_entity_decides_about_it_as_the_whole_does(name: str, se
     if not worlds.is_plain(whole.snapshot.coded):
         return
     matrices = {
-        each.number: Matrix(each.snapshot) for each in worlds.judged(whole.snapshot, system)
+        each.number: Matrix(each.snapshot)
+        for each in worlds.compiled_blocks(whole.snapshot, system)
     }
     for request in ask(world, seed, 25):
         id = tree.find(request.target)

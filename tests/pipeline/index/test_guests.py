@@ -89,7 +89,7 @@ def test_every_block_knows_what_scopes_reach_up_from_and_what_is_spelled_above_i
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 def test_every_relation_of_a_field_or_a_rule_is_looked_at(name: str) -> None:
     model = harness.system(name).model
-    kinds = guests.looked_at(model)
+    kinds = guests.relations_read(model)
     assert kinds <= set(model.relations)
     fields = {origin for field in model.fields.values() for origin in field.origin}
     assert fields & set(model.relations) <= kinds
@@ -98,4 +98,4 @@ def test_every_relation_of_a_field_or_a_rule_is_looked_at(name: str) -> None:
 def test_a_relation_that_only_a_rule_follows_is_looked_at_too() -> None:
     model = load_system("datahub").model
     fields = {origin for field in model.fields.values() for origin in field.origin}
-    assert guests.looked_at(model) - fields
+    assert guests.relations_read(model) - fields

@@ -194,7 +194,7 @@ def test_blocks_that_tasks_open_are_judged_as_those_that_spark_reads(
     system = harness.system("datahub")
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
     opened = made(spark, tmp_path)
-    monkeypatch.setattr(task_context, "runs_here", lambda _: False)
+    monkeypatch.setattr(task_context, "runs_locally", lambda _: False)
     read = made(spark, tmp_path)
     assert (read.report["reused"], read.is_new) == ([], False)
     assert read.manifest == opened.manifest

@@ -24,7 +24,7 @@ from lakewarden.pipeline.directory_manifest import Manifest as Directory
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
-from lakewarden.pipeline.index.guests import looked_at, subject_attributes
+from lakewarden.pipeline.index.guests import relations_read, subject_attributes
 from lakewarden.pipeline.index.matching import matches
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.ingest.source import silent
@@ -126,7 +126,7 @@ def blocks(coded: Coded, table: Table, bits: int = BITS) -> dict[int, pa.Table]:
 def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
     tree = coded.tree
     everyone = np.arange(len(tree), dtype=np.int64)
-    kinds = looked_at(coded.model)
+    kinds = relations_read(coded.model)
     edges = [
         (id, target)
         for kind in sorted(kinds)
@@ -162,7 +162,9 @@ def _common(coded: Coded, table: Table) -> Iterator[int]:
             yield id
 
 
-def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[CompiledBlock]:
+def compiled_blocks(
+    snapshot: Snapshot, system: System, bits: int = BITS
+) -> Iterator[CompiledBlock]:
     """The blocks of a realm, each compiled separately."""
     coded = snapshot.coded
     people = People(coded.memberships, coded.ownerships)
@@ -190,7 +192,7 @@ def index(
         "model": system.model.name,
         "settings": dict(system.model.settings),
         "digest": system.model.digest,
-        "relations": sorted(looked_at(system.model)),
+        "relations": sorted(relations_read(system.model)),
         "from": table.start if isfinite(table.start) else None,
         "until": table.end if isfinite(table.end) else None,
         "differs": [],
@@ -208,7 +210,9 @@ def index(
             one.folder / indexes.BLOCKS,
             [pa.concat_tables(some) for n in range(2) if (some := parts[n::2])],
         )
-        found = [batch for each in judged(snapshot, system, bits) for batch in matches(each)]
+        found = [
+            batch for each in compiled_blocks(snapshot, system, bits) for batch in matches(each)
+        ]
         _put(one.folder / indexes.MATCHES, [pa.Table.from_batches(found)])
         people = [
             (p.kind, p.name, id in memberships.stored)

@@ -29,7 +29,7 @@ def listed(*members: str) -> dict[str, object]:
 def rows_of(*replies: tuple[str, dict[str, object]]) -> list[Row]:
     people = People()
     for path, reply in replies:
-        people.take(tuple(path.split("/")), Section(reply, "x.reply"))
+        people.add_reply(tuple(path.split("/")), Section(reply, "x.reply"))
     return list(people.rows(SYSTEM))
 
 

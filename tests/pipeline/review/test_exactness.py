@@ -15,7 +15,7 @@ from lakewarden.kernel.listing import listing
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.pipeline.review.audience import spoken
+from lakewarden.pipeline.review.audience import condition_text
 from lakewarden.pipeline.review.residue import Free, Given, Itself, Owned, Residue
 from lakewarden.testing.world_draft import NOW
 from tests.agreement import harness
@@ -131,7 +131,7 @@ def _is_as_its_classes(group: Group, classes: list[Class]) -> None:
     assert group.some == BitMap.union(BitMap(), *(one.users for one in here))
     assert group.every == BitMap.intersection(*(one.users for one in here), *nobody)
     opened = {way for one in here for way in one.opens}
-    said = {spoken(atom) for atom in group.atoms if isinstance(atom, (Owned, Itself))}
+    said = {condition_text(atom) for atom in group.atoms if isinstance(atom, (Owned, Itself))}
     assert {part for way in opened for part in way.split(" and ")} <= said
     for one in here:
         assert _statements(one.atoms) <= _statements(group.atoms)

@@ -19,7 +19,7 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.review.audience import Audience, People
-from lakewarden.pipeline.review.finding import Plan, comparison_judge, find, users_by_comparison
+from lakewarden.pipeline.review.finding import Plan, comparison_evaluator, find, users_by_comparison
 from lakewarden.pipeline.review.question import Chosen, Question, attribute_comparisons
 from lakewarden.pipeline.review.residue import Residue, read
 from lakewarden.pipeline.review.row import (
@@ -112,9 +112,9 @@ def _planned(
     world: World, chosen: Chosen | None, bits: int = worlds.BITS
 ) -> tuple[list[CompiledBlock], People, Plan]:
     whole = compiled(world)
-    blocks = list(worlds.judged(whole, world.system, bits))
+    blocks = list(worlds.compiled_blocks(whole, world.system, bits))
     asked = attribute_comparisons(world.system.model)
-    said = [row for block in blocks for row in _rows(comparison_judge(asked)(block))]
+    said = [row for block in blocks for row in _rows(comparison_evaluator(asked)(block))]
     answers = users_by_comparison(asked, [tuple(row.values()) for row in said])
     people = People(whole.coded.memberships, whole.coded.ownerships, whole.table)
     return blocks, people, Plan(chosen or Chosen(), answers)

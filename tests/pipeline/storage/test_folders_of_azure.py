@@ -13,7 +13,7 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from lakewarden.pipeline.product import thin
+from lakewarden.pipeline.product import remove_tables_of_old_versions
 from lakewarden.pipeline.storage import cloud_store, files, remote_path
 from lakewarden.pipeline.storage.remote_path import RemotePath
 from tests.pipeline.storage.test_remote_version import held, make
@@ -90,7 +90,7 @@ def test_versions_leave_no_folders(folders: Folders) -> None:
     out = RemotePath(ROOT, "lake")
     for text in ("apple", "pear", "plum"):
         made, _ = make(out, text)
-        thin(out, made, keep=1)
+        remove_tables_of_old_versions(out, made, keep=1)
     assert held(out) == "plum"
     versions = {f"lake/versions/{number}" for number in (1, 2, 3)}
     assert folders.folders - versions == {

@@ -64,9 +64,9 @@ def test_spark_takes_what_pathlib_takes() -> None:
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "one.json"
-    files.write_whole(file, "old")
+    files.write_atomically(file, "old")
     with pytest.raises(UnicodeEncodeError):
-        files.write_whole(file, "new \ud800")
+        files.write_atomically(file, "new \ud800")
     assert file.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -97,21 +97,21 @@ def test_what_only_this_machine_can_do_is_done_on_a_copy(
     bucket: RemotePath, tmp_path: Path
 ) -> None:
     _fill(bucket)
-    with files.here(bucket / "part=1") as folder:
+    with files.local_copy(bucket / "part=1") as folder:
         assert (folder / "deep" / "d").read_text("utf-8") == "text of part=1/deep/d"
     assert not folder.exists()
-    with files.made_here(bucket / "new") as folder:
+    with files.local_copy_back(bucket / "new") as folder:
         (folder / "deep").mkdir()
         (folder / "deep" / "x").write_text("made", "utf-8")
         assert not (bucket / "new").exists()
     assert (bucket / "new/deep/x").read_text() == "made"
-    with files.here(tmp_path) as same, files.made_here(tmp_path) as again:
+    with files.local_copy(tmp_path) as same, files.local_copy_back(tmp_path) as again:
         assert same == again == tmp_path
 
 
 def test_what_fails_on_this_machine_is_not_copied_back(bucket: RemotePath) -> None:
     def fail() -> None:
-        with files.made_here(bucket / "new") as folder:
+        with files.local_copy_back(bucket / "new") as folder:
             (folder / "x").write_text("half", "utf-8")
             raise ZeroDivisionError
 

@@ -20,7 +20,7 @@ from lakewarden.pipeline.product import (
     draft,
     place,
     read_manifest,
-    thin,
+    remove_tables_of_old_versions,
 )
 from lakewarden.pipeline.storage import files, hdfs_store
 from lakewarden.pipeline.storage.location import Location
@@ -112,7 +112,7 @@ def test_a_version_is_as_on_a_file_system(bucket: RemotePath, tmp_path: Path) ->
     assert numbers(bucket) == {1, 2}
     assert left_over(bucket) == []
     assert not (bucket / ".work").exists()
-    thin(bucket, made[-2][0], keep=1)
+    remove_tables_of_old_versions(bucket, made[-2][0], keep=1)
     assert not (bucket / "versions/1/rows").exists()
     assert (bucket / "versions/1/report.json").is_file()
 

@@ -18,7 +18,7 @@ from lakewarden.pipeline.index import guests, matching, task_context
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.pipeline.index.task_context import Judge, TaskContext
+from lakewarden.pipeline.index.task_context import BlockFunction, TaskContext
 from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.plan import Plan
 from lakewarden.pipeline.stream.policy import Policy
@@ -122,7 +122,7 @@ def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
 
 
 def _judged(
-    index: Index, plan: Plan, estate: TaskContext, blocks: frozenset[int], judge: Judge
+    index: Index, plan: Plan, estate: TaskContext, blocks: frozenset[int], judge: BlockFunction
 ) -> Iterator[Row]:
     """Like `each_block` evaluates these blocks."""
     cells = sorted(rows(index, plan), key=lambda row: row[:3])

@@ -93,8 +93,8 @@ def test_people_are_there_as_long_as_the_realm_or_its_directory_has_them(estate:
     estate.happens(PrincipalChanged(ANA, True), MembershipChanged(row, True), scope=scope)
     estate.happens(PrincipalChanged(ANA, False), MembershipChanged(row, True))
     estate.happens(MembershipChanged(row, False))
-    [stretch] = events_after(estate.lines(), index(estate), whole=True).stretches
-    assert {event.effect for event in stretch.events} == {
+    [event_range] = events_after(estate.lines(), index(estate), whole=True).stretches
+    assert {event.effect for event in event_range.events} == {
         PrincipalChanged(ANA, True),
         MembershipChanged(row, True),
     }
@@ -164,10 +164,10 @@ def test_files_of_a_run_that_refused_one_are_read_again(
     tmp_path: Path, kind: str, stays: bool
 ) -> None:
     (tmp_path / run._SPARKS).mkdir()
-    run._forget_refused(Feed(kind), tmp_path)
+    run._retry_rejected(Feed(kind), tmp_path)
     assert (tmp_path / run._SPARKS).is_dir()
     (tmp_path / run._REFUSED).touch()
-    run._forget_refused(Feed(kind), tmp_path)
+    run._retry_rejected(Feed(kind), tmp_path)
     assert [(tmp_path / name).exists() for name in (run._SPARKS, run._REFUSED)] == [stays, False]
 
 

@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.pipeline.index import preorder
 from lakewarden.pipeline.index.preorder import TOP
-from lakewarden.pipeline.stream.id_shift import fresh_sizes, shifted
+from lakewarden.pipeline.stream.id_shift import new_subtree_sizes, shifted
 from lakewarden.pipeline.stream.nodes import Changed
 from lakewarden.pipeline.stream.reused_matches import parts
 
@@ -106,7 +106,7 @@ def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
     assert shift.count == len(tree)
     old = np.array(stay, np.int64)
     assert shift.ends(old, ends[old]).tolist() == [ends_now[node] for node in stay]
-    sizes = fresh_sizes(changes, shift, ends)
+    sizes = new_subtree_sizes(changes, shift, ends)
     assert {node: ids[node] + sizes[node] for node in fresh} == {n: ends_now[n] for n in fresh}
     some = BitMap(rng.sample(sorted(before), rng.randrange(count)))
     found = list(parts(some, shift, 2))

@@ -32,7 +32,7 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, STATEMENTS, Index
 from lakewarden.pipeline.stream import affected_blocks
 from lakewarden.pipeline.stream import plan as planning
-from lakewarden.pipeline.stream.events import Event, Stretch
+from lakewarden.pipeline.stream.events import Event, EventRange
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import Policy, text_of
 from lakewarden.service.system import System
@@ -92,10 +92,10 @@ def planned(index: Index, events: list[Event], until: int) -> Plan:
     """The plan, with names looked up in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "blocks_of", lambda *_: None)
-        patch.setattr(planning, "_looked_up", lambda _, wanted, __: offline.names(index, wanted))
+        patch.setattr(planning, "_names_of", lambda _, wanted, __: offline.names(index, wanted))
         patch.setattr(planning, "_before", lambda _, *told: offline.before(index, *told[:3]))
-        stretch = Stretch(1, until, f"{until}:", tuple(events), "")
-        return plan(index, [stretch], None, NOW)  # type: ignore[arg-type]  # nothing asks it
+        event_range = EventRange(1, until, f"{until}:", tuple(events), "")
+        return plan(index, [event_range], None, NOW)  # type: ignore[arg-type]  # nothing asks it
 
 
 def wrong(index: Index, made: Plan, expected: Index) -> list[str]:

@@ -8,7 +8,15 @@ import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 
 from lakewarden.pipeline.ingest.source import silent
-from lakewarden.pipeline.product import Content, Input, Manifest, draft, place, read_manifest, thin
+from lakewarden.pipeline.product import (
+    Content,
+    Input,
+    Manifest,
+    draft,
+    place,
+    read_manifest,
+    remove_tables_of_old_versions,
+)
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.table_formats.catalog import NAME
@@ -30,7 +38,7 @@ def make(out: Location, text: str, more: bool = False, keep: int | None = None) 
         manifest = Manifest(KIND, 0, inputs, {}, {"revision": 40 + len(text)}, tables)
         made, _, _ = one.finish(manifest, {})
         if keep is not None:
-            thin(out, made, keep)
+            remove_tables_of_old_versions(out, made, keep)
         return made
 
 

@@ -50,7 +50,7 @@ WINDOWS = [
     pytest.param("iceberg", OURS + "iceberg", "_commit_table", 3, marks=NIGHTLY),
     ("iceberg", "pyiceberg.catalog.sql", "SqlCatalog.commit_table", 2),
     pytest.param("iceberg", OURS + "iceberg", "tag_of", 4, marks=NIGHTLY),
-    pytest.param("iceberg", OURS + "iceberg", "_forget", 1, marks=NIGHTLY),
+    pytest.param("iceberg", OURS + "iceberg", "_expire_snapshots", 1, marks=NIGHTLY),
     pytest.param("delta", OURS + "target", "commit_delta", 1, marks=NIGHTLY),
     pytest.param("delta", OURS + "delta", "_commit_table", 3, marks=NIGHTLY),
     ("delta", OURS + "delta", "_link", 4),

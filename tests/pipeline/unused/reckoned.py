@@ -100,7 +100,7 @@ def reckon(
     """Evaluates like the job does, in one process."""
     whole = compiled(system, facts)
     rows: list[dict[str, object]] = []
-    for judged in worlds.judged(whole, system):
+    for judged in worlds.compiled_blocks(whole, system):
         ways = Ways(judged, NOW, pieces)
         for access in accesses:
             if home(whole, access.entity) >> worlds.BITS == judged.number:

@@ -15,7 +15,7 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
-from lakewarden.pipeline.unused.access_record import Refused, Touch
+from lakewarden.pipeline.unused.access_record import LoggedAccess, Refused
 from lakewarden.pipeline.unused.log_formats import USAGE_COLUMNS, read
 from lakewarden.pipeline.unused.mapping import read_mappings
 from lakewarden.service.system import load_system
@@ -93,7 +93,7 @@ def said(sample: Sample, content: bytes, folder: Path, packed: str = "") -> Coun
     return _counted(read(sample.kind, [File(path, "log")], mappings, "lake"))
 
 
-def _counted(found: Iterable[Touch | Refused]) -> Counter[str]:
+def _counted(found: Iterable[LoggedAccess | Refused]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in found:
         assert one.place.startswith("log: "), one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.pipeline.unused.formula import Cell, Cost, Formula, cells, least, weights
+from lakewarden.pipeline.unused.formula import Cell, Cost, Formula, cells, cheapest, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower
 from lakewarden.service.system import load_system
 
@@ -18,15 +18,15 @@ def cost(cell: Cell) -> Cost:
 
 def test_the_weakest_privileges_count() -> None:
     either: Formula = {"any": [WRITE, READ]}
-    assert least(either, cost) == {READ}
-    assert least({"all": [either, USE]}, cost) == {READ, USE}
-    assert least({"any": [{"all": [READ, USE]}, WRITE]}, cost) == {WRITE}
-    assert least(None, cost) == frozenset()
+    assert cheapest(either, cost) == {READ}
+    assert cheapest({"all": [either, USE]}, cost) == {READ, USE}
+    assert cheapest({"any": [{"all": [READ, USE]}, WRITE]}, cost) == {WRITE}
+    assert cheapest(None, cost) == frozenset()
 
 
 def test_of_equally_weak_ones_always_the_same_counts() -> None:
     one, other = ("a", "READ", 1), ("b", "READ", 1)
-    assert least({"any": [one, other]}, cost) == least({"any": [other, one]}, cost) == {one}
+    assert cheapest({"any": [one, other]}, cost) == cheapest({"any": [other, one]}, cost) == {one}
 
 
 def test_a_formula_is_the_same_from_json() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
-from lakewarden.pipeline.unused.access_record import Refused, Touch, count_of, day_of
+from lakewarden.pipeline.unused.access_record import LoggedAccess, Refused, count_of, day_of
 from lakewarden.pipeline.unused.log_formats import SUFFIXES, read
 from lakewarden.pipeline.unused.mapping import SPARK, Mappings, Text, read_mappings
 from lakewarden.pipeline.unused.normalized_access import units
@@ -31,7 +31,7 @@ def mappings(folder: Path, *kinds: str, text: str = "") -> Mappings:
 
 def said(
     folder: Path, kind: str, *lines: object, text: str = "", suffix: str = "json"
-) -> list[Touch | Refused]:
+) -> list[LoggedAccess | Refused]:
     path = folder / f"log.{suffix}"
     path.write_text(
         "".join(f"{x if isinstance(x, str) else json.dumps(x)}\n" for x in lines), "utf-8"
@@ -39,8 +39,8 @@ def said(
     return list(read(kind, [File(path, "log")], mappings(folder, kind, text=text), "lake"))
 
 
-def acts(found: list[Touch | Refused]) -> list[tuple[str, str, str, bool]]:
-    return [(t.who, t.act, t.on, t.allowed) for t in found if isinstance(t, Touch)]
+def acts(found: list[LoggedAccess | Refused]) -> list[tuple[str, str, str, bool]]:
+    return [(t.who, t.act, t.on, t.allowed) for t in found if isinstance(t, LoggedAccess)]
 
 
 def planned(*nodes: dict[str, object]) -> dict[str, object]:
@@ -207,7 +207,9 @@ def test_csv_by_its_columns(tmp_path: Path) -> None:
         "ben,SELECT,c.s,t,1709251200,-1,OK",
     )
     found = said(tmp_path, "csv", *rows, text=CSV, suffix="csv")
-    assert found[0] == Touch("log: line 2", "ana", "table.load", "table:lk:c.s.t", "2024-03-01", 2)
+    assert found[0] == LoggedAccess(
+        "log: line 2", "ana", "table.load", "table:lk:c.s.t", "2024-03-01", 2
+    )
     assert acts(found)[1] == ("ben", "SELECT_TABLE", "table:lk:c.s.t", False)
     details = [one.detail for one in found if isinstance(one, Refused)]
     assert details == ["expected text in `db`", "expected a count, got `-1`"]

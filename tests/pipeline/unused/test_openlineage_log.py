@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden.pipeline.ingest.files import File
-from lakewarden.pipeline.unused.access_record import Refused, Touch
+from lakewarden.pipeline.unused.access_record import LoggedAccess, Refused
 from lakewarden.pipeline.unused.log_formats import read
 from lakewarden.pipeline.unused.mapping import read_mappings
 from tests.pipeline.unused.test_warehouse_logs import GRAVITINO, acts, details, lines
@@ -31,7 +31,7 @@ def event(
     }
 
 
-def said(folder: Path, text: str, mapping: str = "") -> list[Touch | Refused]:
+def said(folder: Path, text: str, mapping: str = "") -> list[LoggedAccess | Refused]:
     log, file = folder / "events.jsonl", folder / "mapping.toml"
     log.write_text(text, "utf-8")
     file.write_text(f"[openlineage]\n{mapping}", "utf-8")

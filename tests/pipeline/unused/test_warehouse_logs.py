@@ -13,7 +13,7 @@ import pytest
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.unused import log_lines
-from lakewarden.pipeline.unused.access_record import Refused, Touch
+from lakewarden.pipeline.unused.access_record import LoggedAccess, Refused
 from lakewarden.pipeline.unused.log_formats import read
 from lakewarden.pipeline.unused.mapping import read_mappings
 from lakewarden.service.system import load_system
@@ -21,18 +21,18 @@ from lakewarden.service.system import load_system
 GRAVITINO = load_system("gravitino")
 
 
-def said(folder: Path, kind: str, text: str, suffix: str = "json") -> list[Touch | Refused]:
+def said(folder: Path, kind: str, text: str, suffix: str = "json") -> list[LoggedAccess | Refused]:
     path = folder / f"log.{suffix}"
     path.write_text(text, "utf-8")
     mappings = read_mappings(None, [kind], GRAVITINO, ["lk"])
     return list(read(kind, [File(path, "log")], mappings, "lake"))
 
 
-def acts(found: list[Touch | Refused]) -> list[tuple[str, str, str, str, bool]]:
-    return [(t.who, t.act, t.on, t.day, t.allowed) for t in found if isinstance(t, Touch)]
+def acts(found: list[LoggedAccess | Refused]) -> list[tuple[str, str, str, str, bool]]:
+    return [(t.who, t.act, t.on, t.day, t.allowed) for t in found if isinstance(t, LoggedAccess)]
 
 
-def details(found: list[Touch | Refused]) -> list[str]:
+def details(found: list[LoggedAccess | Refused]) -> list[str]:
     return [one.detail for one in found if isinstance(one, Refused)]
 
 

@@ -81,7 +81,7 @@ class Inputs:
 
 
 @contextmanager
-def no_room() -> Iterator[None]:
+def translate_out_of_space() -> Iterator[None]:
     """Raises `Unavailable` if the database runs out of disk space or memory."""
     import duckdb
 

@@ -19,7 +19,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.models import own
 from lakewarden.pipeline.access.combinations import Combination, check_names, read_combinations
-from lakewarden.pipeline.access.database import Database, Inputs, no_room
+from lakewarden.pipeline.access.database import Database, Inputs, translate_out_of_space
 from lakewarden.pipeline.access.page import Limit, page
 from lakewarden.pipeline.access.schemas import (
     ACCESS,
@@ -39,7 +39,7 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.review.labels import Sensitive
-from lakewarden.pipeline.storage.files import here, made_here
+from lakewarden.pipeline.storage.files import local_copy, local_copy_back
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
@@ -198,7 +198,7 @@ class _Reporting:
     def unroll(self, place: Location) -> Counts:
         with ExitStack() as stack:
             # DuckDB reads and spills on the local machine.
-            folders = {n: stack.enter_context(here(one)) for n, one in self.folders.items()}
+            folders = {n: stack.enter_context(local_copy(one)) for n, one in self.folders.items()}
             inputs = Inputs(
                 folders[""],
                 self.model,
@@ -206,8 +206,8 @@ class _Reporting:
                 unused=folders.get("--used"),
                 earlier=folders.get("--before"),
             )
-            with no_room():
-                return self._unroll(inputs, stack.enter_context(made_here(place)))
+            with translate_out_of_space():
+                return self._unroll(inputs, stack.enter_context(local_copy_back(place)))
 
     def _unroll(self, inputs: Inputs, folder: Path) -> Counts:
         spill = folder / "spill"
@@ -259,7 +259,7 @@ class _Reporting:
         return limits
 
     def write(self, place: Location) -> Counts:
-        with here(self.job.folder("unroll")) as source, made_here(place) as folder:
+        with local_copy(self.job.folder("unroll")) as source, local_copy_back(place) as folder:
             spreadsheets = folder / SPREADSHEETS
             spreadsheets.mkdir()
             rows = self.options.rows_per_file

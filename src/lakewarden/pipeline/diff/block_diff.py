@@ -128,19 +128,19 @@ class Policies:
     users: Everyone
     about: frozenset[str] | None
 
-    def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+    def __call__(self, compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The differences of the two in a block."""
-        return block_diff_batches(self._rows(judged))
+        return block_diff_batches(self._rows(compiled_block))
 
-    def _rows(self, judged: CompiledBlock) -> Iterator[dict[str, object]]:
-        block = judged.block
+    def _rows(self, compiled_block: CompiledBlock) -> Iterator[dict[str, object]]:
+        block = compiled_block.block
         comparison = comparing(self.before, self.after, self.users)
         known = prepared(self.after)
         coded = replace(block.coded, memberships=self.after.memberships)
         after = assemble(coded, known.table, NO_REVISION)
         merged: dict[str, Change] = {}
         for change in changes(
-            judged.snapshot, after, self.users, comparison, block.own, self.about
+            compiled_block.snapshot, after, self.users, comparison, block.own, self.about
         ):
             number = class_of(change.type, change.parts)
             before = merged.get(number)
@@ -151,7 +151,7 @@ class Policies:
             yield {
                 "class": number,
                 "type": change.type,
-                "block": judged.number,
+                "block": compiled_block.number,
                 "n": len(ids),
                 "bits": canonical(ids),
                 "id": ids.min(),

@@ -55,11 +55,11 @@ class Sign:
     users: Everyone
     side: str
 
-    def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+    def __call__(self, compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The signatures of a block's own entities."""
-        numbering = UserNumbering(judged.snapshot, self.users)
+        numbering = UserNumbering(compiled_block.snapshot, self.users)
         signed = Signed(numbering, self.side)
-        block, tree = judged.block, judged.snapshot.coded.tree
+        block, tree = compiled_block.block, compiled_block.snapshot.coded.tree
         ids = list(domain(numbering) & block.own)
         columns = [
             pa.array([tree.kinds[tree.types[id]] for id in ids], pa.string()),
@@ -81,16 +81,16 @@ class Describe:
     side: str
     ids: bytes
 
-    def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+    def __call__(self, compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The profiles of the given entities that are in a block."""
-        block = judged.block
+        block = compiled_block.block
         own = BitMap(range(block.first, block.first + block.stop - block.start))
         ids = BitMap.deserialize(self.ids) & own
-        return batches(self._rows(judged, ids) if ids else (), _PROFILED)
+        return batches(self._rows(compiled_block, ids) if ids else (), _PROFILED)
 
-    def _rows(self, judged: CompiledBlock, ids: BitMap) -> Iterator[dict[str, object]]:
-        block = judged.block
-        numbering = UserNumbering(judged.snapshot, self.users)
+    def _rows(self, compiled_block: CompiledBlock, ids: BitMap) -> Iterator[dict[str, object]]:
+        block = compiled_block.block
+        numbering = UserNumbering(compiled_block.snapshot, self.users)
         signed = Signed(numbering, self.side)
         profiler = Profiler(numbering, signed)
         digests: dict[int, str] = {}

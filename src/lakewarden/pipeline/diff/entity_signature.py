@@ -39,7 +39,7 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.snapshot import SUBJECT
 from lakewarden.pipeline.diff.user_numbering import UserNumbering
-from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.guests import relations_read
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.column import joined
 
@@ -63,7 +63,7 @@ class Signed:
         self._shared: dict[str, Key] = {}
         self._tokens: dict[tuple[int, ...], str] = {}
         self.marks: list[str] = []
-        self.classes = numbering.judge.classes
+        self.classes = numbering.class_users.classes
         self.by_scope = self._by_scope()
         self.numbers = self._numbers()
 
@@ -86,7 +86,7 @@ class Signed:
         return set(self._grant_keys(self.classes.inside[number]))
 
     def _numbers(self) -> list[int]:
-        beside = self._beside()
+        beside = self._own_facts()
         numbers = self._chained(beside)
         related = self._related()
         for _ in range(_nesting(self._snapshot.model) if related else 0):
@@ -172,7 +172,7 @@ class Signed:
     def _of_all(self, kind: str) -> Key:
         """What rules read independently of the entity: the platform, the type alone, the people."""
         if kind not in self._shared:
-            looks = self._looks
+            looks = self._privileges_elsewhere_of
             tree = self._tree
             alone = tree.find(Entity(kind, ""))
             self._shared[kind] = (
@@ -187,7 +187,7 @@ class Signed:
         return self._token(inside, about) if about else ""
 
     @cached_property
-    def _looks(self) -> Mapping[str, frozenset[str]]:
+    def _privileges_elsewhere_of(self) -> Mapping[str, frozenset[str]]:
         return _privileges_elsewhere(self._snapshot.model)
 
     @cached_property
@@ -197,7 +197,9 @@ class Signed:
         numbering = self._numbering
         tokens: list[object] = []
         if any(isinstance(node, (Anyone, NotDenied)) for node in nodes):
-            tokens.append(_digest(canonical(numbering.numbered(numbering.judge.everyone)).hex()))
+            tokens.append(
+                _digest(canonical(numbering.numbered(numbering.class_users.everyone)).hex())
+            )
         if any(isinstance(node, ServiceAdmin) for node in nodes):
             tokens.append(numbering.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
         if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
@@ -206,10 +208,10 @@ class Signed:
 
     # the entity's own properties
 
-    def _beside(self) -> dict[int, Key]:
+    def _own_facts(self) -> dict[int, Key]:
         """By entity, if it has any: owners, its principal, stored attributes, excess depth."""
         tokens_by_id: dict[int, list[object]] = {}
-        for id, token in (*self._owners(), *self._selves(), *self._attributes()):
+        for id, token in (*self._owners(), *self._principal_entities(), *self._attributes()):
             tokens_by_id.setdefault(id, []).append(token)
         for id in self._tree.deep:
             tokens_by_id.setdefault(id, []).append("deep")
@@ -226,7 +228,7 @@ class Signed:
         for id, tokens in by_entity.items():
             yield id, ("owned", *sorted(tokens))
 
-    def _selves(self) -> Iterator[tuple[int, object]]:
+    def _principal_entities(self) -> Iterator[tuple[int, object]]:
         coded = self._snapshot.coded
         tree, model = coded.tree, coded.model
         people = [t.name for t in model.types.values() if t.principal is not None]
@@ -317,7 +319,7 @@ def _nodes(model: Model) -> Iterator[Node]:
 def _followed(model: Model) -> frozenset[str]:
     """The relations that rules follow."""
     sources = {node.source for node in _nodes(model) if isinstance(node, (Every, Some))}
-    return frozenset(sources & model.relations.keys() & looked_at(model))
+    return frozenset(sources & model.relations.keys() & relations_read(model))
 
 
 def _nesting(model: Model) -> int:

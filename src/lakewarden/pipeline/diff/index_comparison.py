@@ -37,14 +37,14 @@ class Times:
     contexts: tuple[TaskContext, TaskContext]
     users: Everyone
 
-    def _judged(self, side: int, judge: Any, schema: str) -> DataFrame:
+    def _each_block(self, side: int, evaluate_block: Any, schema: str) -> DataFrame:
         place = self.indexes[side].folder / BLOCKS
-        return each_block_in(place, self.spark, self.contexts[side], judge, schema)
+        return each_block_in(place, self.spark, self.contexts[side], evaluate_block, schema)
 
     def sign(self, folder: Location) -> Counts:
         """Signs the entities of both indexes."""
         for side, name in enumerate((BEFORE, AFTER)):
-            rows = self._judged(side, Sign(self.users, name), SIGNS)
+            rows = self._each_block(side, Sign(self.users, name), SIGNS)
             parquet_output.write(rows, folder / name)
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
@@ -66,12 +66,12 @@ class Times:
     def _changed(self, folder: Location) -> DataFrame:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
-    def judge(self, compared: Location, folder: Location) -> Counts:
+    def compare_profiles(self, compared: Location, folder: Location) -> Counts:
         """Computes the profiles of the selected entities, and compares each pair of profiles."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
             describe = Describe(self.users, name, _ids(changed, name))
-            parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
+            parquet_output.write(self._each_block(side, describe, PROFILED), folder / name)
         differing = self._with_profiles(changed, folder)
         parquet_output.write(differing, folder / "differing")
         pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
@@ -99,11 +99,11 @@ class Times:
         return changed.select("type", "name", BEFORE, AFTER, "had", "has")
 
     def differences(
-        self, compared: Location, judged: Location
+        self, compared: Location, folder: Location
     ) -> tuple[pa.Table, pa.Table, pa.Table]:
         """Parts by class; class, id, example and count; and the table `members`."""
-        paired = parquet_output.read(self.spark, judged / "paired", PAIRED)
-        differing = parquet_output.read(self.spark, judged / "differing", _DIFFERING)
+        paired = parquet_output.read(self.spark, folder / "paired", PAIRED)
+        differing = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
         classes = paired.select(*_PAIR, "class").distinct()
         same = [differing[name].eqNullSafe(classes[name]) for name in _PAIR]
         rows = differing.join(F.broadcast(classes), same).select(

@@ -36,12 +36,12 @@ class Placed:
     stored: bool
 
 
-Look = Callable[[Iterable[Entity]], Mapping[Entity, Placed]]
+PlaceLookup = Callable[[Iterable[Entity]], Mapping[Entity, Placed]]
 """Finds the given entities that an index has."""
 
 
 def policy_of(
-    parts: Sequence[Part], index: Index, stated: Iterable[Statement], look: Look
+    parts: Sequence[Part], index: Index, stated: Iterable[Statement], look_up: PlaceLookup
 ) -> Policy:
     """The policy of the files; `stated` are the statements of the index.
 
@@ -49,12 +49,12 @@ def policy_of(
     """
     named: set[Entity] = set()
 
-    def remember(entity: Entity) -> bool:
+    def store(entity: Entity) -> bool:
         named.add(entity)
         return True
 
-    read_policy(parts, PolicyContext(index.realm, index.system, remember))
-    known = {entity for entity, place in look(named).items() if place.stored}
+    read_policy(parts, PolicyContext(index.realm, index.system, store))
+    known = {entity for entity, place in look_up(named).items() if place.stored}
     limited = limited_names(stated)
     return read_policy(parts, PolicyContext(index.realm, index.system, known.__contains__, limited))
 
@@ -93,7 +93,9 @@ def _acting(memberships: Memberships, policy: Policy) -> Memberships:
     return memberships
 
 
-def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozenset[str] | None:
+def affected_by_difference(
+    before: TaskContext, after: TaskContext, model: Model
+) -> frozenset[str] | None:
     """The privileges that the difference between the two may affect; None: any."""
     sides = before.memberships, after.memberships
     if any(first != second for first, second in zip(*map(_people, sides), strict=True)):
@@ -114,17 +116,19 @@ def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
     return [] if old == new else [side for side in (old, new) if side is not None]
 
 
-def check_anchors(before: TaskContext, after: TaskContext, system: System, look: Look) -> None:
+def check_anchors(
+    before: TaskContext, after: TaskContext, system: System, look_up: PlaceLookup
+) -> None:
     """Raises `BadInput` for a new statement that blocks of the index cannot evaluate fully.
 
     A statement may reach upwards from an entity. The index has added the real ancestors of such
     entities to every block, but only for the statements of that time. For others, blocks only know
     the ancestors that the name spells, which must be the real ones.
     """
-    known = _upwards(before, system.model)
-    new = _upwards(after, system.model) - known
+    known = _anchors_of_upward_grants(before, system.model)
+    new = _anchors_of_upward_grants(after, system.model) - known
     chains = {entity: list(_spelled(entity, system)) for entity in new}
-    places = look({entity for chain in chains.values() for entity in chain})
+    places = look_up({entity for chain in chains.values() for entity in chain})
     for entity, chain in chains.items():
         for anchor, above in zip(chain, [*chain[1:], None], strict=True):
             place = places.get(anchor)
@@ -136,7 +140,7 @@ def check_anchors(before: TaskContext, after: TaskContext, system: System, look:
                 )
 
 
-def _upwards(context: TaskContext, model: Model) -> set[Entity]:
+def _anchors_of_upward_grants(context: TaskContext, model: Model) -> set[Entity]:
     return {
         statement.scope.entity
         for statement in context.statements

@@ -117,7 +117,7 @@ class Profiler:
         key = (typed.question, type, *self._key(typed, id))
         users = self._answers.get(key)
         if users is None:
-            allowed = self._numbering.judge.evaluate(typed.rule, id)
+            allowed = self._numbering.class_users.evaluate(typed.rule, id)
             users = bounded(self._answers)[key] = self._numbering.numbered(allowed)
         return users
 

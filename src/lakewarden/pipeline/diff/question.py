@@ -76,11 +76,11 @@ def _typed_question(
         paths=dependencies.paths,
         privileges=dependencies.privileges,
         owner=dependencies.owner,
-        each=dependencies.other and _tells_apart(model, rule, type, at_home=True),
+        each=dependencies.other and _reads_more_than_classes(model, rule, type, at_home=True),
     )
 
 
-def _tells_apart(model: Model, node: Node, type: str, *, at_home: bool) -> bool:
+def _reads_more_than_classes(model: Model, node: Node, type: str, *, at_home: bool) -> bool:
     """Whether a rule reads more than classes and owners; `at_home`: on an entity of the type."""
     match node:
         case Every(source, _) | Some(source, _) if source.startswith(REQUEST):
@@ -95,8 +95,10 @@ def _tells_apart(model: Model, node: Node, type: str, *, at_home: bool) -> bool:
         case May(name):
             rule = model.operation(name).rule_or_none(type) if at_home else None
             return not at_home or (
-                rule is not None and _tells_apart(model, rule, type, at_home=True)
+                rule is not None and _reads_more_than_classes(model, rule, type, at_home=True)
             )
         case At():
             at_home = False
-    return any(_tells_apart(model, inner, type, at_home=at_home) for inner in children(node))
+    return any(
+        _reads_more_than_classes(model, inner, type, at_home=at_home) for inner in children(node)
+    )

@@ -29,16 +29,16 @@ from lakewarden.pipeline.diff.block_diff import BLOCK_DIFF, Policies
 from lakewarden.pipeline.diff.index_comparison import Times
 from lakewarden.pipeline.diff.policy import (
     Placed,
+    affected_by_difference,
     after,
     check_anchors,
     policy_of,
-    turned_on,
 )
 from lakewarden.pipeline.diff.user_numbering import Everyone, everyone, with_users
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.own_rows import own_where
-from lakewarden.pipeline.index.task_context import judge_each, task_context_of
+from lakewarden.pipeline.index.task_context import task_context_of, write_each_block
 from lakewarden.pipeline.index.validity import outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
@@ -81,15 +81,15 @@ def difference_of_policies(
     _check_moment(index, now)
     before = replace(task_context_of(index), now=now)
 
-    def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
-        return _look(index, entities)
+    def look_up(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
+        return _place_lookup(index, entities)
 
     stated = index.statements()
-    policy = policy_of(files, index, stated, look)
+    policy = policy_of(files, index, stated, look_up)
     later = after(before, stated, policy, index.system, only=only)
-    check_anchors(before, later, index.system, look)
+    check_anchors(before, later, index.system, look_up)
     users = everyone(before.memberships, later.memberships)
-    about = turned_on(before, later, index.system.model)
+    about = affected_by_difference(before, later, index.system.model)
     description = [
         {
             "statements": [write_statement(s) for _, s in sorted(policy.statements.items())],
@@ -168,18 +168,18 @@ class _Comparing:
     def compare(self, folder: Location) -> Counts:
         return self._times.compare(self.job.folder("sign"), folder)
 
-    def judge_times(self, folder: Location) -> Counts:
-        return self._times.judge(self.job.folder("compare"), folder)
+    def evaluate_times(self, folder: Location) -> Counts:
+        return self._times.compare_profiles(self.job.folder("compare"), folder)
 
     @property
     def _times(self) -> Times:
         assert isinstance(self.sides, Times)  # noqa: S101 — INVARIANT: by the stage list
         return self.sides
 
-    def judge_policies(self, folder: Location) -> Counts:
+    def evaluate_policies(self, folder: Location) -> Counts:
         sides = self.sides
         assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the stage list
-        judge_each(
+        write_each_block(
             self.index, sides.before, sides, BLOCK_DIFF, folder / "differences", self.job.spark
         )
         return {"blocks": sides.before.blocks, "classes": _rows(folder)[1].num_rows}
@@ -205,7 +205,11 @@ _READ: Final = Stage("read", (), _Comparing.read, (USERS,), "{users:,} users")
 STAGES: Final = (
     _READ,
     Stage(
-        "judge", (), _Comparing.judge_policies, (), "{blocks:,} blocks, {classes:,} classes in them"
+        "judge",
+        (),
+        _Comparing.evaluate_policies,
+        (),
+        "{blocks:,} blocks, {classes:,} classes in them",
     ),
     Stage("sum", ("judge",), _Comparing.sum, TABLES, "{parts:,} parts"),
 )
@@ -213,7 +217,7 @@ STAGES_OF_TIMES: Final = (
     _READ,
     Stage("sign", (), _Comparing.sign, (), "{before:,} and {after:,} entities"),
     Stage("compare", ("sign",), _Comparing.compare, (), "{entities:,} may differ"),
-    Stage("judge", ("compare",), _Comparing.judge_times, (), "{pairs:,} pairs of profiles"),
+    Stage("judge", ("compare",), _Comparing.evaluate_times, (), "{pairs:,} pairs of profiles"),
     Stage("sum", ("compare", "judge"), _Comparing.sum, TABLES, "{parts:,} parts"),
 )
 """The stages of a run with one index, and with two."""
@@ -226,7 +230,7 @@ def _rows(folder: Location) -> tuple[pa.Table, pa.Table]:
     return rows.to_table(filter=~is_class), rows.to_table(filter=is_class)
 
 
-def _look(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:
+def _place_lookup(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:
     selected = set(entities)
     if not selected:
         return {}

@@ -72,7 +72,7 @@ class UserNumbering:
     def __init__(self, snapshot: Snapshot, users: Everyone) -> None:
         memberships = snapshot.coded.memberships
         self.snapshot = snapshot
-        self.judge = Judge(snapshot, PLAIN)
+        self.class_users = ClassUsers(snapshot, PLAIN)
         self._places = np.full(len(memberships.principals), _NO_USER, dtype=np.int64)
         self._places[[memberships.ids[user] for user in users]] = np.arange(len(users))
         self._numbered: dict[bytes, BitMap] = {}
@@ -94,7 +94,7 @@ class UserNumbering:
         """The users who act as any of the principals."""
         users = self._of.get(principals)
         if users is None:
-            users = self._of[principals] = self.numbered(self.judge.of(principals))
+            users = self._of[principals] = self.numbered(self.class_users.of(principals))
         return users
 
     def digest(self, principals: frozenset[int]) -> str:
@@ -148,7 +148,7 @@ def bounded(memo: dict[K, V]) -> dict[K, V]:
     return memo
 
 
-class Judge(Users):
+class ClassUsers(Users):
     """Like `Users`, but only evaluates the grants of a place's class.
 
     Rules on one entity and on its neighbours often evaluate the same places, so answers about

@@ -81,29 +81,31 @@ def unroller(
 ) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """The judge for blocks of the estate; its columns are `BLOCK_ROWS`."""
 
-    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        return unroll(judged, plan, user_sets_of(context, plan.telling))
+    def evaluate_block(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        return unroll(compiled_block, plan, user_sets_of(context, plan.telling))
 
-    return judge
+    return evaluate_block
 
 
-def unroll(judged: CompiledBlock, plan: Plan, crowds: UserSets) -> Iterator[pa.RecordBatch]:
+def unroll(
+    compiled_block: CompiledBlock, plan: Plan, user_sets: UserSets
+) -> Iterator[pa.RecordBatch]:
     """The findings in one block of an estate with these users."""
-    return _Unroller(judged, plan, crowds).batches()
+    return _Unroller(compiled_block, plan, user_sets).batches()
 
 
 class _Unroller:
     """The findings of one block."""
 
-    def __init__(self, judged: CompiledBlock, plan: Plan, crowds: UserSets) -> None:
-        people = crowds.people
-        self._judged = judged
-        self._block = judged.block
-        self._snapshot = judged.snapshot
+    def __init__(self, compiled_block: CompiledBlock, plan: Plan, user_sets: UserSets) -> None:
+        people = user_sets.people
+        self._compiled_block = compiled_block
+        self._block = compiled_block.block
+        self._snapshot = compiled_block.snapshot
         self._plan = plan
-        self._crowds = crowds
+        self._user_sets = user_sets
         self._residues = Residues()
-        self._reduction = Reduction(judged.snapshot, self._residues, plan.limit)
+        self._reduction = Reduction(compiled_block.snapshot, self._residues, plan.limit)
         self._audience = Audience(people, self._residues, plan.telling)
         self._needs = Needs(people, self._residues, self._audience)
         self._meeting = NeedMatcher(self._reduction, people)
@@ -112,7 +114,7 @@ class _Unroller:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All findings; after a matter that is too wide, only further ones that are."""
         is_wide = False
-        for type, ids in self._judged.types():
+        for type, ids in self._compiled_block.types():
             yield batch(_ARROW, what=[TYPE], type=[type])
             columns = self._columns(type, Spots(ids))
             wide = [number for number, column in columns.items() if column is None]
@@ -161,7 +163,7 @@ class _Unroller:
                 ids=[self._everywhere(members) for _, members in rows],
             )
         for need, bits in needed.items():
-            yield from self._meets(need, np.asarray(bits.to_array(), dtype=np.int32))
+            yield from self._need_batches(need, np.asarray(bits.to_array(), dtype=np.int32))
 
     def _members(self, column: Column, ids: Ids) -> Iterator[tuple[int, Ids]]:
         """The residues that allow anybody, and their entities."""
@@ -174,7 +176,7 @@ class _Unroller:
                 self._shown.add(residue)
                 yield residue, members
 
-    def _meets(self, need: Need, ids: Ids) -> Iterator[pa.RecordBatch]:
+    def _need_batches(self, need: Need, ids: Ids) -> Iterator[pa.RecordBatch]:
         for exactly, met in self._meeting.of(need, ids).items():
             if len(met.entities):
                 yield batch(
@@ -189,13 +191,13 @@ class _Unroller:
     # who may, by class
 
     def _decisions(self) -> Iterator[pa.RecordBatch]:
-        people, rows = self._crowds.people, []
-        crowds: dict[str, UserSet] = {}
+        people, rows = self._user_sets.people, []
+        user_sets: dict[str, UserSet] = {}
         for residue in sorted(self._shown):
             key = self._residues.digest(residue).hex()
             spoken_to = people.named(self._residues.leaves(residue), Effect.ALLOW)
-            for decision, users in self._let_in(residue).items():
-                rows.append((key, decision, self._crowds.of(users, spoken_to, crowds).name))
+            for decision, users in self._allowed_users(residue).items():
+                rows.append((key, decision, self._user_sets.of(users, spoken_to, user_sets).name))
         yield batch(
             _ARROW,
             what=[DECISION] * len(rows),
@@ -205,14 +207,14 @@ class _Unroller:
         )
         yield batch(
             _ARROW,
-            what=[CROWD] * len(crowds),
-            key=[user_set.name for user_set in crowds.values()],
-            principals=[user_set.principals for user_set in crowds.values()],
-            ids=[user_set.role_sets.astype(np.int32) for user_set in crowds.values()],
-            numbers=[user_set.users.astype(np.int32) for user_set in crowds.values()],
+            what=[CROWD] * len(user_sets),
+            key=[user_set.name for user_set in user_sets.values()],
+            principals=[user_set.principals for user_set in user_sets.values()],
+            ids=[user_set.role_sets.astype(np.int32) for user_set in user_sets.values()],
+            numbers=[user_set.users.astype(np.int32) for user_set in user_sets.values()],
         )
 
-    def _let_in(self, residue: int) -> Mapping[str, BitMap]:
+    def _allowed_users(self, residue: int) -> Mapping[str, BitMap]:
         """The users who are allowed, by their need."""
         users_by_need = {need_text(need): users for need, users in self._needs.of(residue).items()}
         nothing, stated = need_text(NOTHING), self._audience.stated(residue)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.pipeline.review.audience import Audience, People, spoken
+from lakewarden.pipeline.review.audience import Audience, People, condition_text
 from lakewarden.pipeline.review.column import Codes, joined
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import All, Any, Itself, One, Owned, Owners, Residues
@@ -141,7 +141,7 @@ def need_words(need: Need) -> str:
     >>> need_words(frozenset({Owned(("schema",), None), Itself((), True)}))
     'owner of schema and self'
     """
-    return " and ".join(sorted(map(spoken, need)))
+    return " and ".join(sorted(map(condition_text, need)))
 
 
 Ids = NDArray[np.int32]

@@ -51,7 +51,7 @@ class Small:
     """The tables that are computed on the driver."""
 
     context: TaskContext
-    crowds: UserSets
+    user_sets: UserSets
     chosen: Chosen
     matters: dict[At, int]
     needs: dict[str, int]
@@ -88,16 +88,16 @@ class Small:
 
     def _acts_as(self) -> Iterator[Cells]:
         for id, _ in enumerate(self.context.memberships.principals):
-            for user in self.crowds.people.of([id]):
+            for user in self.user_sets.people.of([id]):
                 yield user, id
 
     def _users(self) -> Iterator[Cells]:
         principals = self.context.memberships.principals
-        for user, role_set in sorted(self.crowds.sets.set_of.items()):
+        for user, role_set in sorted(self.user_sets.sets.set_of.items()):
             yield user, principals[user].name, role_set
 
     def _role_sets(self) -> Iterator[Cells]:
-        for number, principals in enumerate(self.crowds.sets.principals):
+        for number, principals in enumerate(self.user_sets.sets.principals):
             yield from ((number, principal) for principal in sorted(principals))
 
     # statements
@@ -135,7 +135,7 @@ class Small:
         number = 0
         for (type, place), matter in self.matters.items():
             for question in (
-                self.chosen.agenda(self.crowds.people.model, type).matters[place].questions
+                self.chosen.agenda(self.user_sets.people.model, type).matters[place].questions
             ):
                 yield (
                     number,

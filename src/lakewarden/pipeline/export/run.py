@@ -35,7 +35,7 @@ from lakewarden.pipeline.index.task_context import (
 from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
-from lakewarden.pipeline.review.finding import Plan, answers_of, judge_comparisons
+from lakewarden.pipeline.review.finding import Plan, answers_of, evaluate_comparisons
 from lakewarden.pipeline.review.question import (
     CLASSES_FOR_SQL,
     Chosen,
@@ -101,26 +101,26 @@ class _Exporting:
     classes: int | None
 
     @cached_property
-    def _crowds(self) -> UserSets:
+    def _user_sets(self) -> UserSets:
         answers = answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
         return user_sets_of(self.context, answers)
 
     def ask(self, folder: Location) -> Counts:
         answers = folder / "comparisons"
-        return judge_comparisons(self.index, self.context, answers, self.job.spark)
+        return evaluate_comparisons(self.index, self.context, answers, self.job.spark)
 
     def find(self, folder: Location) -> Counts:
-        judge = unroller(self.context, Plan(self.chosen, self._crowds.telling, self.classes))
+        judge = unroller(self.context, Plan(self.chosen, self._user_sets.telling, self.classes))
         blocks = self.index.folder / BLOCKS
         found = each_block_in(blocks, self.job.spark, self.context, judge, BLOCK_ROWS)
         parquet_output.write(found, folder / "findings", _GROUP_BYTES)
         rows = dataset(folder / "findings")
         wide = rows.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
         if len(wide):
-            raise self._too_wide(set(zip(*(c.to_pylist() for c in wide.columns), strict=True)))
+            raise self._over_limit(set(zip(*(c.to_pylist() for c in wide.columns), strict=True)))
         return {"rows": rows.count_rows()}
 
-    def _too_wide(self, wide: set[tuple[str, int]]) -> LimitExceeded:
+    def _over_limit(self, wide: set[tuple[str, int]]) -> LimitExceeded:
         model = self.index.system.model
         names = sorted(
             f"{question.name} on {type or 'no resource'}"
@@ -152,10 +152,10 @@ class _Exporting:
         rows = dataset(self._findings)
         types = rows.to_table(columns=["type"], filter=ds.field("what") == TYPE)
         needs = rows.to_table(columns=["word"], filter=ds.field("what") == DECISION)
-        people = self._crowds.people
+        people = self._user_sets.people
         return Small(
             context=self.context,
-            crowds=self._crowds,
+            user_sets=self._user_sets,
             chosen=self.chosen,
             matters=numbered_matters(self.chosen, people, set(_cells(types))),
             needs=numbered_needs(pc.unique(needs.column("word")).to_pylist()),

@@ -50,9 +50,9 @@ class Large:
             self._classes(matters),
             self._class_statements(),
             self._decisions(needed),
-            self._crowds("principals", "principal"),
-            self._crowds("ids", "role_set"),
-            self._crowds("numbers", "user_id"),
+            self._user_sets("principals", "principal"),
+            self._user_sets("ids", "role_set"),
+            self._user_sets("numbers", "user_id"),
             self._meets(needed),
         )
         return dict(zip(LARGE, frames, strict=True))
@@ -104,7 +104,7 @@ class Large:
         rows = rows.join(F.broadcast(needs), "word")
         return rows.select(F.col("key").alias("class"), "need", F.col("other").alias("crowd"))
 
-    def _crowds(self, members: str, name: str) -> DataFrame:
+    def _user_sets(self, members: str, name: str) -> DataFrame:
         # Several equivalent descriptions may exist: all tables must use the same one.
         columns = F.min(F.struct("principals", "ids", "numbers")).alias("said")
         rows = self._of(block_export.CROWD).groupBy("key").agg(columns)

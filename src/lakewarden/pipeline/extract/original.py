@@ -82,7 +82,7 @@ class Credential:
 NOBODY: Final = Credential()
 
 
-def unheard(requests: int, path: str) -> None:
+def no_progress(requests: int, path: str) -> None:
     """A progress that shows nothing."""
 
 
@@ -94,7 +94,7 @@ class Original:
     credential: Credential = NOBODY
     timeout: float = 30.0
     trusted: Path | None = None
-    tell: Callable[[int, str], None] = unheard
+    tell: Callable[[int, str], None] = no_progress
     pause: Callable[[float], None] = time.sleep
     limit: int = MOST
     withheld: list[Withheld] = field(default_factory=list)
@@ -163,7 +163,7 @@ class Original:
             return None
         raise Unavailable(f"{self.address}{path}: unexpected answer {status}")
 
-    def always(self, name: str, value: str) -> None:
+    def add_header(self, name: str, value: str) -> None:
         """Sends this header with every further request."""
         self._client.headers[name] = value
 
@@ -171,7 +171,7 @@ class Original:
         """Records a withheld path."""
         self.withheld.append(Withheld(path, status, why))
 
-    def not_shown(self) -> list[str]:
+    def withheld_lines(self) -> list[str]:
         """The withheld paths, one line each, for a report."""
         return [f"{one.path} ({one.status}): {one.why}" for one in sorted(self.withheld)]
 

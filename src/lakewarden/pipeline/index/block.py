@@ -23,7 +23,7 @@ from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.tree import Tree
 from lakewarden.pipeline.index.columns import Ints, encoded, flags, ints, numbered
-from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.guests import relations_read
 from lakewarden.service.system import System
 
 ENTITY: Final = 0
@@ -144,7 +144,7 @@ def tree_of(
 def _relations(edges: pa.Table, ids: Ints, system: System) -> Mapping[str, Edges]:
     """The relations that scopes and rules read; targets of others may be missing here."""
     by_kind: dict[str, Edges] = {}
-    looked = looked_at(system.model)
+    looked = relations_read(system.model)
     for kind in system.model.relations:
         is_own = pc.equal(edges.column("s"), kind)
         own = edges.filter(is_own) if kind in looked else edges.slice(0, 0)

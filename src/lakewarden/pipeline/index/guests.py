@@ -142,7 +142,7 @@ def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]
     return frozenset(entities)
 
 
-def looked_at(model: Model) -> frozenset[str]:
+def relations_read(model: Model) -> frozenset[str]:
     """The relations that a field of the model or a rule of an operation reads."""
     kinds = {origin for field in model.fields.values() for origin in field.origin}
     for operation in model.operations.values():

@@ -58,11 +58,11 @@ def hosts_of(
         frames.append(_crossing(edges, bits))
     crossing = parquet_output.union(frames)
     if blocks * len(reached.ids) <= ON_DRIVER:
-        return _followed_here(crossing, reached, common, bits, blocks)
+        return _followed_locally(crossing, reached, common, bits, blocks)
     return _followed_in_spark(crossing, reached, common, bits, blocks, place)
 
 
-def _followed_here(
+def _followed_locally(
     crossing: DataFrame, reached: guests.Reached, common: Ints, bits: int, blocks: int
 ) -> Hosts:
     spark = crossing.sparkSession

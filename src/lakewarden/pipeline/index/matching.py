@@ -18,15 +18,16 @@ _ARROW = pa.schema(
 )
 
 
-def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+def matches(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
     """The scopes that contain entities of the block; the columns are `MATCHES`."""
     numbered_rows = (
-        (number, judged.block.everywhere(rows)) for number, rows in enumerate(judged.bitmaps)
+        (number, compiled_block.block.everywhere(rows))
+        for number, rows in enumerate(compiled_block.bitmaps)
     )
     nonempty = [(number, rows) for number, rows in numbered_rows if rows]
     columns = [
         pa.array([number for number, _ in nonempty], pa.int32()),
-        pa.array([judged.number] * len(nonempty), pa.int32()),
+        pa.array([compiled_block.number] * len(nonempty), pa.int32()),
         pa.array([len(rows) for _, rows in nonempty], pa.int64()),
         pa.array([canonical(rows) for _, rows in nonempty], pa.binary()),
     ]

@@ -27,7 +27,7 @@ MOST_IDS: Final = (1 << 31) - 1
 """The most ids: tables hold them, and the id after the last, in signed integers of 32 bits."""
 
 
-def within_limit(count: int) -> int:
+def checked_id_count(count: int) -> int:
     """The number of ids. Raises `LimitExceeded` for more than `MOST_IDS`: they would wrap."""
     if count > MOST_IDS:
         raise LimitExceeded(
@@ -134,5 +134,5 @@ def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
         containers=start[sequenced.places],
         ends=behind[sequenced.ends],
         before=np.cumsum(is_container) - is_container,
-        count=within_limit(int(behind[-1])),
+        count=checked_id_count(int(behind[-1])),
     )

@@ -40,11 +40,16 @@ from lakewarden.pipeline import directory, directory_manifest, local_mode, parqu
 from lakewarden.pipeline.directory_statements import STATEMENTS, statements_of
 from lakewarden.pipeline.index import block_rows, columns, index, numbering
 from lakewarden.pipeline.index.block_rows import Tables
-from lakewarden.pipeline.index.guests import anchors, looked_at
+from lakewarden.pipeline.index.guests import anchors, relations_read
 from lakewarden.pipeline.index.hosts import hosts_of
 from lakewarden.pipeline.index.matching import MATCHES, matches
-from lakewarden.pipeline.index.preorder import sequence, within_limit
-from lakewarden.pipeline.index.task_context import TaskContext, each_block_in, judged, prepared
+from lakewarden.pipeline.index.preorder import checked_id_count, sequence
+from lakewarden.pipeline.index.task_context import (
+    TaskContext,
+    each_block_in,
+    map_blocks_locally,
+    prepared,
+)
 from lakewarden.pipeline.ingest.inventory import INVENTORY
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
@@ -77,7 +82,7 @@ def make_index(
     there are ids, `Conflict` if another process works on `out`; `out` is then unchanged.
     """
     manifest = directory_manifest.read_manifest(source)
-    within_limit(manifest.tables["entities"].rows)  # `number` also counts unstored ones
+    checked_id_count(manifest.tables["entities"].rows)  # `number` also counts unstored ones
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system).all
     start, end = interval(stated, time.time() if now is None else now)
@@ -88,7 +93,7 @@ def make_index(
         "model": system.model.name,
         "settings": dict(system.model.settings),
         "digest": system.model.digest,
-        "relations": sorted(looked_at(system.model)),
+        "relations": sorted(relations_read(system.model)),
         "bits": bits,
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
@@ -212,7 +217,7 @@ class _Indexing:
         """The coded facts, if they are few and fit into one block; else None."""
         rows = sum(map(self._rows, self.manifest.tables))
         expect(self.job.spark, rows)
-        is_small = local_mode.has_few(rows, self.job.spark)
+        is_small = local_mode.is_small(rows, self.job.spark)
         if self._rows("entities") > 1 << self.bits or not is_small:
             return None
         self.job.progress("read", 0, 1, "")
@@ -236,7 +241,7 @@ class _Indexing:
     def match_one_block(self, folder: Location) -> Counts:
         blocks = self.job.folder("gather") / index.BLOCKS
         rows = columns.read(blocks, *block_rows.SCHEMA.names)
-        matched = judged(rows.to_batches(), self.context, matches)
+        matched = map_blocks_locally(rows.to_batches(), self.context, matches)
         parquet_output.put(matched, parquet_output.arrow_schema(MATCHES), folder / index.MATCHES)
         return _matched(folder)
 
@@ -359,7 +364,7 @@ class _Indexing:
             owners=self._coded("owners", block_rows.OWNERS),
             attributes=self._coded("attributes", block_rows.ATTRIBUTES),
         )
-        kinds = sorted(looked_at(self.system.model))
+        kinds = sorted(relations_read(self.system.model))
         named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))
         common = block_rows.everywhere(tables, named, self.system.model)
         edges, place = tables.edges_of(kinds), folder / "guests"

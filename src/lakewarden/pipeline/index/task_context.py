@@ -28,7 +28,7 @@ from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
-from lakewarden.pipeline.session import expect, runs_here
+from lakewarden.pipeline.session import expect, runs_locally
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
@@ -159,27 +159,29 @@ class CompiledBlock:
                 yield type, np.asarray(ids.to_array(), dtype=np.int32)
 
 
-Judge = Callable[[CompiledBlock], Iterable[pa.RecordBatch]]
+BlockFunction = Callable[[CompiledBlock], Iterable[pa.RecordBatch]]
 
 
-def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: str) -> DataFrame:
-    """The output of `judge` for every block; `blocks` are the rows of the index."""
+def each_block(
+    blocks: DataFrame, context: TaskContext, function: BlockFunction, schema: str
+) -> DataFrame:
+    """The output of `function` for every block; `blocks` are the rows of the index."""
 
     def run(batches: Batches) -> Batches:
-        return judged(batches, context, judge)
+        return map_blocks_locally(batches, context, function)
 
     return blocks.mapInArrow(run, schema)
 
 
 def each_block_in(
-    place: Location, spark: SparkSession, context: TaskContext, judge: Judge, schema: str
+    place: Location, spark: SparkSession, context: TaskContext, function: BlockFunction, schema: str
 ) -> DataFrame:
     """Like `each_block`, for all blocks whose files are in the folder `place`.
 
     On this machine the tasks open the files themselves: the rows do not pass through Java.
     """
-    if isinstance(place, RemotePath) or not runs_here(spark):
-        return each_block(parquet_output.read(spark, place, ROWS), context, judge, schema)
+    if isinstance(place, RemotePath) or not runs_locally(spark):
+        return each_block(parquet_output.read(spark, place, ROWS), context, function, schema)
     files = parquet_files(place.absolute())
     tasks = max(1, min(len(files), _TASKS_OF_A_CORE * spark.sparkContext.defaultParallelism))
 
@@ -187,32 +189,32 @@ def each_block_in(
         for batch in numbers:
             for number in batch.column("id").to_pylist():
                 for file in files[number::tasks]:
-                    yield from judged(_rows_of(file), context, judge)
+                    yield from map_blocks_locally(_rows_of(file), context, function)
 
     return spark.range(0, tasks, 1, tasks).mapInArrow(run, schema)
 
 
-def judge_each(
+def write_each_block(
     index: Index,
     context: TaskContext,
-    judge: Judge,
+    function: BlockFunction,
     schema: str,
     place: Location,
     spark: SparkSession,
 ) -> None:
-    """Writes the output of `judge` for every block of an index to the folder `place`.
+    """Writes the output of `function` for every block of an index to the folder `place`.
 
     A single block is evaluated in this process, unless Spark runs elsewhere: this saves starting a
     worker and sending it the estate.
     """
     blocks = index.folder / BLOCKS
     expect(spark, context.count)
-    if context.blocks <= 1 and local_mode.has_few(context.count, spark):
+    if context.blocks <= 1 and local_mode.is_small(context.count, spark):
         rows = (rows for file in parquet_files(blocks) for rows in _rows_of(file))
-        judgements = judged(rows, context, judge)
+        judgements = map_blocks_locally(rows, context, function)
         parquet_output.put(judgements, parquet_output.arrow_schema(schema), place)
     else:
-        parquet_output.write(each_block_in(blocks, spark, context, judge, schema), place)
+        parquet_output.write(each_block_in(blocks, spark, context, function, schema), place)
 
 
 def _rows_of(file: Location) -> Batches:
@@ -220,10 +222,10 @@ def _rows_of(file: Location) -> Batches:
         yield from parquet.read().to_batches()
 
 
-def judged(batches: Batches, context: TaskContext, judge: Judge) -> Batches:
-    """The output of `judge` for the blocks of some rows, in this process."""
+def map_blocks_locally(batches: Batches, context: TaskContext, function: BlockFunction) -> Batches:
+    """The output of `function` for the blocks of some rows, in this process."""
     for number, rows in _blocks(batches):
-        yield from judge(compiled(number, rows, context))
+        yield from function(compiled(number, rows, context))
 
 
 def compiled(number: int, rows: pa.Table, context: TaskContext) -> CompiledBlock:

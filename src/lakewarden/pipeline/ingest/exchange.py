@@ -119,7 +119,7 @@ def read(
     """Reads the files at `path`, one Spark task for each; small ones here. Raises `BadInput`."""
     files = find(path, SUFFIXES)
     progress("read", 1, _STEPS, f"{len(files)} files")
-    if local_mode.has_little(bytes_of(files), spark):
+    if local_mode.is_small_input(bytes_of(files), spark):
         return _few(files, reader, system, progress)
     from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
@@ -183,7 +183,7 @@ def rows(file: Location, name: str, reader: Reader, system: System) -> Iterator[
     try:
         for exchange in exchanges(file, name):
             if exchange.segments[:2] == ("scim", "v2"):
-                people.take(exchange.segments[2:], exchange.section())
+                people.add_reply(exchange.segments[2:], exchange.section())
             else:
                 yield from _placed(reader(exchange, system), exchange)
         yield from people.rows(system)

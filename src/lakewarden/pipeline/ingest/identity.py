@@ -45,7 +45,7 @@ class People:
     names: UniqueNames = field(default_factory=UniqueNames)
     lists: Lists = field(default_factory=Lists)
 
-    def take(self, segments: tuple[str, ...], original: Section) -> None:
+    def add_reply(self, segments: tuple[str, ...], original: Section) -> None:
         """Adds one reply: a list of users or groups, or one of them. Raises `BadInput`."""
         reply = spelled(original)
         if not segments or segments[0] not in ("Users", "Groups") or len(segments) > 2:

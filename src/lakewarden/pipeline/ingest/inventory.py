@@ -67,7 +67,7 @@ PARTS: Final = (OWNERS, PEOPLE, STATEMENTS)
 class Resolving(Protocol):
     """A source with patterns, which are resolved to known entities."""
 
-    def knowing(self, entities: Sequence[Entity]) -> Source:
+    def with_entities(self, entities: Sequence[Entity]) -> Source:
         """The same source, with its patterns also matching these entities.
 
         Raises `BadInput` if the source cannot distinguish two of them.
@@ -220,7 +220,7 @@ class Merged:
             check_settings(inventory, system.model)
         source = self.source
         if isinstance(source, Resolving):
-            source = source.knowing(
+            source = source.with_entities(
                 [entity for inventory in loaded for entity in inventory.entities()]
             )
         reading = source.read(spark, system, scratch, progress)

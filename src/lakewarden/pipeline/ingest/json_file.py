@@ -138,7 +138,7 @@ class _Text:
                 if self._text[self._at] not in _SPACE:
                     return self._text[self._at]
                 self._at += 1
-            if not self._more():
+            if not self._read_piece():
                 return ""
 
     def step(self) -> None:
@@ -147,7 +147,7 @@ class _Text:
 
     def record(self, path: str) -> Record:
         """The object that begins here."""
-        self._forget()
+        self._count_lines()
         line, column = self._line, self._column
         try:
             value = self._value()
@@ -163,7 +163,7 @@ class _Text:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 line, column = self._place(error.pos)
-                if self._may_be_cut(error) and self._more():
+                if self._may_be_cut(error) and self._read_piece():
                     continue
                 self._fail(line, column, error.msg.lower())
             _check_surrogates(self._text[self._at : end], value)
@@ -178,9 +178,9 @@ class _Text:
         near = error.pos >= len(self._text) - _LONGEST_TOKEN
         return not self._ended and (near or error.msg.startswith("Unterminated string"))
 
-    def _more(self) -> bool:
+    def _read_piece(self) -> bool:
         """Reads the next piece, at least as long as the unread rest; drops what was read."""
-        self._forget()
+        self._count_lines()
         unread = len(self._text) - self._at
         piece = self._stream.read(max(_PIECE, unread))
         self._text = self._text[self._at :] + piece
@@ -188,7 +188,7 @@ class _Text:
         self._ended = not piece
         return bool(piece)
 
-    def _forget(self) -> None:
+    def _count_lines(self) -> None:
         """Counts the lines up to here, once."""
         self._line, self._column = self._place(self._at)
         self._known = self._at

@@ -80,7 +80,7 @@ class Live:
         if self.identity is not None:
             copy_file(self.identity, folder / _IDENTITY)
             missing = [text for text in missing if "--identity" not in text]
-        hidden = original.not_shown()
+        hidden = original.withheld_lines()
         missing += hidden[:MISSING_SHOWN]
         if len(hidden) > MISSING_SHOWN:
             missing.append(f"{len(hidden) - MISSING_SHOWN:,} more paths that were not shown")
@@ -103,7 +103,7 @@ class Live:
         if self.identity is not None:
             people = People()
             for exchange in exchanges(self.identity, self.identity.name):
-                people.take(exchange.segments[2:], exchange.section())
+                people.add_reply(exchange.segments[2:], exchange.section())
             principals += [named.principal for named in people.principals_by_id.values()]
         return principals
 

@@ -59,7 +59,7 @@ class Local:
         counted = Counter((row.table, row.reason or None) for row in self.rows)
         return [Outcome(*key, count) for key, count in counted.items()]
 
-    def _sound(self, table: str) -> Iterator[tuple[str, ...]]:
+    def _without_rejected(self, table: str) -> Iterator[tuple[str, ...]]:
         return (row.cells for row in self.rows if row.table == table and not row.reason)
 
     def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
@@ -68,11 +68,13 @@ class Local:
             "entities": self._placed,
             QUARANTINE: self._quarantine,
         }
-        return directory_draft.put(table, makers.get(table, lambda: self._sound(table))())
+        return directory_draft.put(
+            table, makers.get(table, lambda: self._without_rejected(table))()
+        )
 
     def _placed(self) -> Iterator[Cells]:
-        places = {cells[:2]: cells[2:] for cells in self._sound(PLACEMENTS)}
-        for type, name in self._sound("entities"):
+        places = {cells[:2]: cells[2:] for cells in self._without_rejected(PLACEMENTS)}
+        for type, name in self._without_rejected("entities"):
             yield (type, name, *places.get((type, name), (None, None)))
 
     def _quarantine(self) -> Iterator[Cells]:
@@ -82,7 +84,7 @@ class Local:
 
     def statements(self) -> list[tuple[str, str]]:
         """See `Rows`."""
-        return sorted((id, text) for id, text in self._sound(STATEMENTS))
+        return sorted((id, text) for id, text in self._without_rejected(STATEMENTS))
 
     def notes(self, limit: int) -> list[Note]:
         """See `Rows`."""
@@ -94,26 +96,26 @@ class Local:
 
     def named_only(self) -> dict[str, int]:
         """See `Rows`."""
-        named = {cells[2:4] for cells in self._sound(PLACEMENTS)}
-        named |= {cells[3:5] for cells in self._sound("relations")}
-        named -= set(self._sound("entities"))
+        named = {cells[2:4] for cells in self._without_rejected(PLACEMENTS)}
+        named |= {cells[3:5] for cells in self._without_rejected("relations")}
+        named -= set(self._without_rejected("entities"))
         return dict(sorted(Counter(type for type, _ in named).items()))
 
     def owned(self) -> dict[str, Share]:
         """See `Rows`."""
-        having = {cells[:2] for cells in self._sound("owners")}
+        having = {cells[:2] for cells in self._without_rejected("owners")}
         of, lacking = Counter[str](), Counter[str]()
-        for entity in self._sound("entities"):
+        for entity in self._without_rejected("entities"):
             of[entity[0]] += 1
             lacking[entity[0]] += entity not in having
         return {type: Share(lacking[type], of[type]) for type in sorted(of)}
 
     def strangers(self) -> dict[str, int]:
         """See `Rows`."""
-        named = {cells[2:4] for cells in self._sound("owners")}
-        for cells in self._sound("memberships"):
+        named = {cells[2:4] for cells in self._without_rejected("owners")}
+        for cells in self._without_rejected("memberships"):
             named |= {cells[:2], cells[2:]}
-        named -= set(self._sound("principals"))
+        named -= set(self._without_rejected("principals"))
         return dict(Counter(kind for kind, _ in named if kind != IMPLIED))
 
 

@@ -87,7 +87,7 @@ def own(
         report = _report(version, before, counts, stages)
         # Before the version is current: readers must never see it without the denials that people
         # wrote.
-        _take_along(directory / STATEMENTS, out / STATEMENTS, directory_draft.previous)
+        _copy_local_statements(directory / STATEMENTS, out / STATEMENTS, directory_draft.previous)
         manifest, is_new = directory_draft.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
@@ -200,7 +200,7 @@ def _copy_once(written: Location, out: RemotePath, previous: Manifest | None) ->
         raise Conflict(f"`{out}` holds other statements than `{written}`")
 
 
-def _take_along(written: Location, out: Location, previous: Manifest | None) -> None:
+def _copy_local_statements(written: Location, out: Location, previous: Manifest | None) -> None:
     """Copies the statements that people wrote to a directory that has none yet.
 
     On an object store only to a new directory, because the copy is not atomic there. On such a

@@ -69,14 +69,14 @@ def delta_tables(path: Location, model: str, model_text: ModelText | None = None
 
     files, snapshots = {}, []
     for folder in sorted(f for f in path.iterdir() if (f / _LOG).is_dir()):
-        if not _is_ours(folder.name, str(folder)):
+        if not _is_read(folder.name, str(folder)):
             continue
         try:
             table = DeltaTable(str(folder), storage_options=storage_options(folder))
             if table.protocol().min_reader_version > 1:
-                raise _unfit("needs a reader that knows more than plain files", str(folder))
+                raise _unsupported("needs a reader that knows more than plain files", str(folder))
             if table.metadata().partition_columns:
-                raise _unfit("is partitioned", str(folder))
+                raise _unsupported("is partitioned", str(folder))
             columns = [column.name for column in table.schema().fields]
             version = table.version()
             # Addresses have their special characters escaped; local paths have not.
@@ -101,7 +101,7 @@ def iceberg_tables(
     with open_catalog(catalog, Path()) as opened:
         for *_, name in sorted(opened.list_tables(namespace)):
             identifier = f"{namespace}.{name}"
-            if not _is_ours(name, identifier):
+            if not _is_read(name, identifier):
                 continue
             table = opened.load_table(identifier)
             snapshot = table.current_snapshot()
@@ -109,7 +109,7 @@ def iceberg_tables(
                 continue
             tasks = list(table.scan(snapshot_id=snapshot.snapshot_id).plan_files())
             if any(task.delete_files for task in tasks):
-                raise _unfit("has deleted rows", identifier)
+                raise _unsupported("has deleted rows", identifier)
             uris = [task.file.file_path for task in tasks]
             columns = [column.name for column in table.schema().fields]
             files[name] = _checked(uris, columns, identifier)
@@ -121,14 +121,14 @@ def iceberg_tables(
     )
 
 
-def _is_ours(name: str, where: str) -> bool:
+def _is_read(name: str, where: str) -> bool:
     """Whether a table is read. Raises `BadInput` for a misspelt name."""
     if name not in TABLES and name != QUARANTINE:
         raise BadInput(f"is no table; expected {', '.join(TABLES)}", where=where)
     return name in TABLES
 
 
-def _unfit(what: str, where: str) -> BadInput:
+def _unsupported(what: str, where: str) -> BadInput:
     return BadInput(f"{what}; give a compacted copy without it", where=where)
 
 
@@ -142,7 +142,7 @@ def _checked(uris: Iterable[str], columns: Sequence[str], where: str) -> list[Fi
         except OSError as error:
             raise Unavailable(f"a file of the snapshot cannot be read: {error}") from None
         if set(names) != set(columns):
-            raise _unfit("has files without some of its columns", where)
+            raise _unsupported("has files without some of its columns", where)
         files.append(named(path, f"{path.parent.name}/{path.name}"))
     return files
 

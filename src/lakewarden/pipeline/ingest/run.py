@@ -217,7 +217,7 @@ def _rows(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bo
     """The rows of a source, in Spark or in this process."""
     if not isinstance(rows, Sequence):
         return Distributed(rows)
-    if local_mode.has_few(len(rows), spark) and not for_spark:
+    if local_mode.is_small(len(rows), spark) and not for_spark:
         return Local(rows)
     return Distributed(frame_of(spark, rows))
 
@@ -231,7 +231,7 @@ def _reopened(run: _Run, stage: str, *, is_local: bool) -> Rows:
 def _check(read: _Read, run: _Run) -> Checked:
     is_local = isinstance(read.rows, Local)
 
-    def judge(folder: Location) -> Counts:
+    def check_rows(folder: Location) -> Counts:
         rows = read.rows.checked(COUNTED, run.system.model).written(folder / "rows")
         passed, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
         for name, reason, count in rows.outcomes():
@@ -245,7 +245,7 @@ def _check(read: _Read, run: _Run) -> Checked:
             expect(f"{name} after the checks", judged, read.counts.get(name, 0))
         return {"passed": passed, "failed": failed, "reasons": reasons}
 
-    counts = run.stages.run("check", digest(read.key, is_local), judge)
+    counts = run.stages.run("check", digest(read.key, is_local), check_rows)
     aside = sum(counts["failed"].values())
     run.progress("check", 1, 1, f"{aside} rows set aside{_again('check', run)}")
     rows = _reopened(run, "check", is_local=is_local)

@@ -28,7 +28,7 @@ from lakewarden.pipeline.storage.files import (
     name_below,
     remove_tree,
     size_of,
-    write_whole,
+    write_atomically,
 )
 from lakewarden.pipeline.storage.location import Location
 
@@ -133,7 +133,7 @@ class Stages:
             "files": _files(folder),
             "counts": counts,
         }
-        write_whole(self._marker(name), json.dumps(marker))
+        write_atomically(self._marker(name), json.dumps(marker))
 
 
 def _files(folder: Location) -> dict[str, int]:

@@ -135,14 +135,14 @@ class Tabular:
 
     def _is_small(self, tables: Mapping[str, list[File]], spark: SparkSession) -> bool:
         if self.format == CSV:
-            return local_mode.has_little(
+            return local_mode.is_small_input(
                 bytes_of(f for of_table in tables.values() for f in of_table), spark
             )
         for table, of_table in tables.items():
             if of_table:
                 _common_header(table, of_table)
         rows = (metadata_of(f.path).num_rows for of_table in tables.values() for f in of_table)
-        return local_mode.has_few(sum(rows), spark)
+        return local_mode.is_small(sum(rows), spark)
 
 
 def _tables(path: Location, format: str) -> dict[str, list[File]]:

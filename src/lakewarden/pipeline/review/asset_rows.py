@@ -39,9 +39,11 @@ def containers(snapshot: Snapshot, ids: Ids) -> tuple[NDArray[np.int64], Sequenc
 class Listing:
     """The rows of single assets; `shown` are the residues that their classes name."""
 
-    def __init__(self, judged: CompiledBlock, reduction: Reduction, audience: Audience) -> None:
-        self._block = judged.block
-        self._snapshot = judged.snapshot
+    def __init__(
+        self, compiled_block: CompiledBlock, reduction: Reduction, audience: Audience
+    ) -> None:
+        self._block = compiled_block.block
+        self._snapshot = compiled_block.snapshot
         self._reduction = reduction
         self._audience = audience
         self.shown: set[int] = set()

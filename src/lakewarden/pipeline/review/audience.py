@@ -209,17 +209,19 @@ class Audience:
             users = self.with_owners(number, lambda a: everyone if a in chosen else BitMap())
             return users != stated
 
-        alone = sorted({spoken(atom) for atom in atoms if more([atom])})
+        alone = sorted({condition_text(atom) for atom in atoms if more([atom])})
         if not alone and more(atoms):
-            return (" and ".join(sorted(set(map(spoken, atoms)))),)
+            return (" and ".join(sorted(set(map(condition_text, atoms)))),)
         return tuple(alone)
 
 
-def spoken(atom: Own) -> str:
+def condition_text(atom: Own) -> str:
     """The condition of the atom in words: the owner, or the entity as a principal.
 
-    >>> spoken(Owned(("schema",), None)), spoken(Owned((), ("",))), spoken(Itself((), True))
-    ('owner of schema', 'owner (without a type)', 'self')
+    >>> condition_text(Owned(("schema",), None)), condition_text(Owned((), ("",)))
+    ('owner of schema', 'owner (without a type)')
+    >>> condition_text(Itself((), True))
+    'self'
     """
     at = " > ".join(atom.path)
     if isinstance(atom, Itself):

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.pipeline.review.audience import Audience, People, Telling, spoken
+from lakewarden.pipeline.review.audience import Audience, People, Telling, condition_text
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.residue import Itself, Owned, Residue, Residues, read
 from lakewarden.pipeline.review.row import (
@@ -75,7 +75,7 @@ class Group:
     def opens(self) -> tuple[str, ...]:
         """What may allow additional users: owning, or being, the entity at a given place."""
         own = (atom for atom in self.atoms if isinstance(atom, (Owned, Itself)))
-        return tuple(sorted({spoken(atom) for atom in own}))
+        return tuple(sorted({condition_text(atom) for atom in own}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,14 @@ class ColumnReaders:
 
     def __init__(
         self,
-        judged: CompiledBlock,
+        compiled_block: CompiledBlock,
         chosen: Chosen,
         reduction: Reduction,
         owning: Owning,
         naming: Naming,
     ) -> None:
-        self._block = judged.block
-        self._snapshot = judged.snapshot
+        self._block = compiled_block.block
+        self._snapshot = compiled_block.snapshot
         self._chosen = chosen
         self._reduction = reduction
         self._owning = owning
@@ -182,4 +182,4 @@ class ColumnReaders:
         if clause is None:
             return BitMap()
         types = None if clause.types is None else tuple(sorted(clause.types))
-        return self._owning.users_meeting(((), True, types, False), owner)
+        return self._owning.users_satisfying(((), True, types, False), owner)

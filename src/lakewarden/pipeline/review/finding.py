@@ -18,7 +18,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import nobody
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext, judge_each
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext, write_each_block
 from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.column import Codes, Column, small
@@ -74,35 +74,35 @@ class Plan:
 def finder(context: TaskContext, plan: Plan) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """The judge for blocks of the estate; its columns are `row.FINDINGS`."""
 
-    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        return find(judged, plan, people_of(context))
+    def evaluate_block(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        return find(compiled_block, plan, people_of(context))
 
-    return judge
+    return evaluate_block
 
 
-def find(judged: CompiledBlock, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
+def find(compiled_block: CompiledBlock, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
     """The findings in one block of an estate with these people."""
-    finder = _Finder(judged, plan, people)
+    finder = _Finder(compiled_block, plan, people)
     return finder.batches() if plan.again is None else finder.grouped(plan.again)
 
 
 class _Finder:
     """The findings of one block."""
 
-    def __init__(self, judged: CompiledBlock, plan: Plan, people: People) -> None:
-        self._judged = judged
-        self._block = judged.block
-        self._snapshot = judged.snapshot
+    def __init__(self, compiled_block: CompiledBlock, plan: Plan, people: People) -> None:
+        self._compiled_block = compiled_block
+        self._block = compiled_block.block
+        self._snapshot = compiled_block.snapshot
         self._plan = plan
         self._residues = Residues()
-        self._reduction = Reduction(judged.snapshot, self._residues, plan.limit)
+        self._reduction = Reduction(compiled_block.snapshot, self._residues, plan.limit)
         self._audience = Audience(people, self._residues, plan.telling)
         self._owning = Owning(self._reduction, self._audience, people)
         self._grouping = Grouping(self._reduction, people, plan.telling)
-        self._listing = Listing(judged, self._reduction, self._audience)
+        self._listing = Listing(compiled_block, self._reduction, self._audience)
         self._naming = Naming(self._reduction, people, plan.telling)
         self._column_readers = ColumnReaders(
-            judged, plan.chosen, self._reduction, self._owning, self._naming
+            compiled_block, plan.chosen, self._reduction, self._owning, self._naming
         )
         self._shown: set[int] = set()
         self._counting: tuple[Groups, OwnershipBounds] | None = None
@@ -110,7 +110,7 @@ class _Finder:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All findings."""
         assets = []
-        for type, ids in self._judged.types():
+        for type, ids in self._compiled_block.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             yield batch(what=[CENSUS], type=[type], n=[len(ids)])
             columns: dict[int, Column] = {}
@@ -135,7 +135,7 @@ class _Finder:
 
     def grouped(self, again: Matters) -> Iterator[pa.RecordBatch]:
         """Some matters by groups, without those that the block evaluated by groups before."""
-        for type, ids in self._judged.types():
+        for type, ids in self._compiled_block.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             spots, groups = Spots(ids), None
             for number, matter in enumerate(agenda.matters):
@@ -266,15 +266,15 @@ def _gained(kind: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
         )
 
 
-def comparison_judge(
+def comparison_evaluator(
     comparisons: Iterable[Compared],
 ) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """A judge that finds which comparisons hold for the users that are entities of a block."""
     questions = tuple(comparisons)
 
-    def tell(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        block, coded = judged.block, judged.snapshot.coded
-        point = PointEvaluator(judged.snapshot, nobody(Principal(USER, "")), None)
+    def tell(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        block, coded = compiled_block.block, compiled_block.snapshot.coded
+        point = PointEvaluator(compiled_block.snapshot, nobody(Principal(USER, "")), None)
         rows = []
         for id in block.own & coded.tree.stored:
             principal = coded.model.principal_kind(coded.tree.entity(id))
@@ -293,18 +293,20 @@ def comparison_judge(
     return tell
 
 
-def judge_comparisons(
+def evaluate_comparisons(
     index: Index, context: TaskContext, answers: Location, spark: SparkSession
 ) -> dict[str, int]:
     """Writes which users satisfy the comparisons in rules; returns how many there are."""
     comparisons = attribute_comparisons(index.system.model)
     if comparisons:
-        judge_each(index, context, comparison_judge(comparisons), COMPARED, answers, spark)
+        write_each_block(
+            index, context, comparison_evaluator(comparisons), COMPARED, answers, spark
+        )
     return {"comparisons": len(comparisons)}
 
 
 def answers_of(model: Model, answers: Location) -> dict[Compared, BitMap]:
-    """By comparison in the model's rules: the users who satisfy it, by `judge_comparisons`."""
+    """By comparison in the model's rules: the users who satisfy it, by `evaluate_comparisons`."""
     if not answers.exists():
         return {}
     columns = read_table(answers).select(["comparison", "user", "id", "truth"]).columns

@@ -66,14 +66,14 @@ class Grouping(Algebra[Sides, Groups]):
         self._snapshot = reduction.snapshot
         self._like = reduction
         self._people = people
-        self._telling = telling
+        self._with_progress = telling
         self._begin()
 
     def _begin(self) -> None:
         """Discards the residues of single entities, which may take much memory."""
         self._residues = Residues()
         self._reduction = Reduction(self._snapshot, self._residues, like=self._like)
-        self._audience = Audience(self._people, self._residues, self._telling)
+        self._audience = Audience(self._people, self._residues, self._with_progress)
 
     def outcomes(self, rule: Node, groups: Groups) -> list[Group]:
         """The outcome of the rule on each group."""
@@ -149,8 +149,8 @@ class Grouping(Algebra[Sides, Groups]):
         own = self._self(privilege, place)
         some, upper, every, atoms = [], [], [], []
         for allowed, denied in zip(allows, denies, strict=True):
-            surely_allowed, allowed_some = self._spoken_to(allowed)
-            surely_denied, denied_some = self._spoken_to(denied)
+            surely_allowed, allowed_some = self._users_named(allowed)
+            surely_denied, denied_some = self._users_named(denied)
             some.append(allowed_some - denied_some)
             upper.append(allowed_some - surely_denied)
             every.append(surely_allowed - denied_some)
@@ -160,7 +160,7 @@ class Grouping(Algebra[Sides, Groups]):
     def not_denied(self, privilege: str, place: Groups) -> Sides:
         _, denies = self._grants(privilege, place)
         everyone = self._people.users.everyone
-        bounds = [self._spoken_to(denied) for denied in denies]
+        bounds = [self._users_named(denied) for denied in denies]
         lower = [everyone - denied_some for _, denied_some in bounds]
         upper = [everyone - surely_denied for surely_denied, _ in bounds]
         atoms = [_atoms(privilege, [grant for grant, _ in denied]) for denied in denies]
@@ -237,7 +237,7 @@ class Grouping(Algebra[Sides, Groups]):
             known = place.touched[scope] = touched, complete
         return known
 
-    def _spoken_to(self, grants: _Touching) -> tuple[BitMap, BitMap]:
+    def _users_named(self, grants: _Touching) -> tuple[BitMap, BitMap]:
         """The users named by grants that cover a whole group, and those named by any grant."""
         complete = (p for grant, is_whole in grants if is_whole for p in grant.principals)
         every = (p for grant, _ in grants for p in grant.principals)

@@ -39,7 +39,7 @@ class Naming:
     def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
         self.people = people
         self._reduction = reduction
-        self._telling = telling
+        self._with_progress = telling
         self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}
 
     def few(self, column: Column, ids: Ids, audience: Audience, owning: Owning) -> pa.Array:
@@ -71,7 +71,7 @@ class Naming:
             some = ids[start : start + _STEP]
             residues = Residues()
             reduction = Reduction(self._reduction.snapshot, residues, like=self._reduction)
-            audience = Audience(self.people, residues, self._telling)
+            audience = Audience(self.people, residues, self._with_progress)
             column = reduction.evaluate(rule, Spots(some))
             yield column, some, audience, Owning(reduction, audience, self.people)
 
@@ -90,7 +90,7 @@ class Naming:
             audiences = []
             for code, *around in stands.tolist():
                 met = {
-                    clause: owning.users_meeting(clause, at)
+                    clause: owning.users_satisfying(clause, at)
                     for clause, at in zip(clauses, around, strict=True)
                 }
                 audiences.append(self._users(column.of[code], met, audience))

@@ -115,7 +115,7 @@ class Owning:
         for clauses, codes in by_clauses.items():
             for code in codes:
                 number = column.of[code]
-                always = self._let_in(number, 0, clauses) - self._audience.stated(number)
+                always = self._allowed_users(number, 0, clauses) - self._audience.stated(number)
                 counts[np.asarray(always.to_array())] += sizes[code]
             is_gaining = np.zeros(len(column.of), dtype=bool)
             is_gaining[codes] = True
@@ -167,7 +167,7 @@ class Owning:
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
     ) -> BitMap:
         """The users of a level whom the first of two masks allows, and the second one does not."""
-        after, before = (self._let_in(number, mask, clauses) for mask in masks)
+        after, before = (self._allowed_users(number, mask, clauses) for mask in masks)
         return (after & level.people) - before
 
     def _tables(self, kinds: Codes, opened: Sequence[BitMap]) -> Iterator[tuple[Codes, int, Flags]]:
@@ -183,7 +183,7 @@ class Owning:
             inside = (kinds >= first) & (kinds < first + step)
             yield np.flatnonzero(inside), first, table
 
-    def _let_in(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
+    def _allowed_users(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
         """The users who are allowed if they meet the clauses of the mask. Must not be modified."""
         known = self._known.get((number, mask))
         if known is None:
@@ -249,7 +249,7 @@ class Owning:
     def around(self, clause: Clause, ids: Ids) -> tuple[Codes, int]:
         """For each entity the code of the users that a clause refers to, and the number of codes.
 
-        `users_meeting` returns those users.
+        `users_satisfying` returns those users.
         """
         return self._column(clause[:2], ids)
 
@@ -277,7 +277,7 @@ class Owning:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return _Members(part, codes, len(distinct_codes), offsets, keys % self.size, met)
 
-    def users_meeting(self, clause: Clause, code: int) -> BitMap:
+    def users_satisfying(self, clause: Clause, code: int) -> BitMap:
         """The users who meet a clause where `around` has the code. Must not be modified."""
         known = self._met.get((clause, code))
         if known is None:

@@ -123,7 +123,7 @@ class Chosen:
         required = _required_privileges(model, type)
         for privilege in model.privileges.values():
             is_wanted = self.privileges is None or privilege.name in self.privileges
-            if is_wanted and _bears_on(model, privilege, type, required):
+            if is_wanted and _is_relevant(model, privilege, type, required):
                 question = Question(PRIVILEGE, privilege.name, privilege.title, request=False)
                 yield Holds(privilege.name), question
         for operation in model.operations.values():
@@ -137,7 +137,7 @@ def _name_list(names: frozenset[str] | None) -> str:
     return "all" if names is None else " ".join(sorted(names)) or "none"
 
 
-def _bears_on(model: Model, privilege: Privilege, type: str, required: frozenset[str]) -> bool:
+def _is_relevant(model: Model, privilege: Privilege, type: str, required: frozenset[str]) -> bool:
     """Whether the privilege has a meaning on entities of the type.
 
     It is offered there, or a grant of it reaches them and an operation has it as `required`.

@@ -145,11 +145,11 @@ class Reduction(Algebra[Column, Spots]):
             known = place.known[node] = super().evaluate(node, place)
         return known
 
-    def _all_alike(self, number: int, place: Spots) -> Column:
+    def _is_uniform(self, number: int, place: Spots) -> Column:
         return Column(np.zeros(len(place.ids), dtype=np.int64), (number,))
 
     def constant(self, truth: bool, place: Spots) -> Column:
-        return self._all_alike(EVERYBODY if truth else NOBODY, place)
+        return self._is_uniform(EVERYBODY if truth else NOBODY, place)
 
     def all_of(self, values: Iterator[Column]) -> Column:
         return self._folded(values, NOBODY, self.residues.all_of)
@@ -278,7 +278,7 @@ class Reduction(Algebra[Column, Spots]):
         return column_of(codes, numbers)
 
     def service_admin(self, place: Spots) -> Column:
-        return self._all_alike(self.residues.number(Admins()), place)
+        return self._is_uniform(self.residues.number(Admins()), place)
 
     # other places
 
@@ -296,9 +296,11 @@ class Reduction(Algebra[Column, Spots]):
             inner = Spots(place.ids[rows], place.path, place.named)
             column = self.constant(False, inner) if rule is None else self.evaluate(rule, inner)
             parts.append((rows, column))
-        return self._scattered(len(place.ids), parts)
+        return self._merge_disjoint(len(place.ids), parts)
 
-    def _scattered(self, size: int, parts: Sequence[tuple[NDArray[np.int64], Column]]) -> Column:
+    def _merge_disjoint(
+        self, size: int, parts: Sequence[tuple[NDArray[np.int64], Column]]
+    ) -> Column:
         """Columns of disjoint rows, merged into one; nobody for rows that none of them covers."""
         codes = np.zeros(size, dtype=np.int64)
         numbers = [NOBODY]
@@ -374,7 +376,7 @@ class Reduction(Algebra[Column, Spots]):
     def compare(self, node: Compare, place: Spots) -> Column:
         if node.attribute.startswith(SUBJECT):
             comparison = Compared(node.attribute, node.operator, node.value)
-            return self._all_alike(self.residues.number(comparison), place)
+            return self._is_uniform(self.residues.number(comparison), place)
         truths = self._among.compare(node, place.ids)
         codes, stands = joined([(truths.astype(np.int64), 2)])
         return Column(codes, tuple((NOBODY, EVERYBODY)[n] for (n,) in stands.tolist()))

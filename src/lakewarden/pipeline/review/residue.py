@@ -213,10 +213,10 @@ class Residues:
     def _join(self, numbers: frozenset[int], *, every: bool) -> int:
         known = self._joined.get((every, numbers))
         if known is None:
-            known = self._joined[every, numbers] = self._joined_anew(numbers, every=every)
+            known = self._joined[every, numbers] = self._compute_join(numbers, every=every)
         return known
 
-    def _joined_anew(self, numbers: frozenset[int], *, every: bool) -> int:
+    def _compute_join(self, numbers: frozenset[int], *, every: bool) -> int:
         form, other = (All, Any) if every else (Any, All)
         empty, full = (EVERYBODY, NOBODY) if every else (NOBODY, EVERYBODY)
         flat: set[int] = set()
@@ -256,10 +256,10 @@ class Residues:
         """The same without the names of principals behind relations: this defines a class."""
         known = self._plain.get(number)
         if known is None:
-            known = self._plain[number] = self._plain_anew(number)
+            known = self._plain[number] = self._compute_plain(number)
         return known
 
-    def _plain_anew(self, number: int) -> int:
+    def _compute_plain(self, number: int) -> int:
         match self._residues[number]:
             case Owners(path, types, statements, _):
                 return self.number(Owned(path, types, statements))

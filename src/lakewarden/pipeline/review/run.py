@@ -22,7 +22,12 @@ import pyarrow.dataset as ds
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.index import Index, open_index
-from lakewarden.pipeline.index.task_context import Judge, TaskContext, judge_each, task_context_of
+from lakewarden.pipeline.index.task_context import (
+    BlockFunction,
+    TaskContext,
+    task_context_of,
+    write_each_block,
+)
 from lakewarden.pipeline.index.validity import currency
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
@@ -36,7 +41,7 @@ from lakewarden.pipeline.review.block_merge import (
     gathered,
     members,
 )
-from lakewarden.pipeline.review.finding import Plan, answers_of, finder, judge_comparisons
+from lakewarden.pipeline.review.finding import Plan, answers_of, evaluate_comparisons, finder
 from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
 from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen
@@ -130,18 +135,18 @@ class _Reviewing:
     def _context(self) -> TaskContext:
         return task_context_of(self.index)
 
-    def _judge(self, judge: Judge, schema: str, place: Location) -> None:
-        judge_each(self.index, self._context, judge, schema, place, self.job.spark)
+    def _write_each_block(self, judge: BlockFunction, schema: str, place: Location) -> None:
+        write_each_block(self.index, self._context, judge, schema, place, self.job.spark)
 
     @cached_property
-    def _telling(self) -> Telling:
+    def _with_progress(self) -> Telling:
         return answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
 
     @cached_property
     def _gathered(self) -> MergedFindings:
         """The merged findings, read once."""
         everyone = people_of(self._context)
-        return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
+        return gathered(self._folders(), everyone, self._with_progress, self._matters_by_group())
 
     def _folders(self) -> list[Location]:
         """The folders of findings: those of all blocks, and those by groups."""
@@ -155,15 +160,15 @@ class _Reviewing:
 
     def ask(self, folder: Location) -> Counts:
         answers = folder / "comparisons"
-        return judge_comparisons(self.index, self._context, answers, self.job.spark)
+        return evaluate_comparisons(self.index, self._context, answers, self.job.spark)
 
     def find(self, folder: Location) -> Counts:
-        self._judge(finder(self._context, self._plan), FINDINGS, folder / "findings")
+        self._write_each_block(finder(self._context, self._plan), FINDINGS, folder / "findings")
         return {"rows": dataset(folder / "findings").count_rows()}
 
     @property
     def _plan(self) -> Plan:
-        return Plan(self.chosen, self._telling, self.classes)
+        return Plan(self.chosen, self._with_progress, self.classes)
 
     def coarse(self, folder: Location) -> Counts:
         limit = self.classes
@@ -174,7 +179,7 @@ class _Reviewing:
         again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:
             judge = finder(self._context, replace(self._plan, again=again))
-            self._judge(judge, FINDINGS, folder / "findings")
+            self._write_each_block(judge, FINDINGS, folder / "findings")
         return {"matters": len(wide), "at": sorted(map(list, wide))}
 
     def describe_assets(self, folder: Location) -> Counts:

@@ -17,7 +17,7 @@ from lakewarden.pipeline.storage.remote_path import RemotePath
 _CHUNK: Final = 1 << 20
 
 
-def write_whole(file: Location, text: str) -> None:
+def write_atomically(file: Location, text: str) -> None:
     """Writes a file atomically: a reader finds the complete file or none."""
     if isinstance(file, RemotePath):
         file.write_text(text, "utf-8")
@@ -69,7 +69,7 @@ def copy_tree(source: Location, target: Location) -> None:
 
 
 @contextmanager
-def here(place: Location) -> Iterator[Path]:
+def local_copy(place: Location) -> Iterator[Path]:
     """A local folder with the files of the place; a temporary copy if the place is remote."""
     if isinstance(place, Path):
         yield place
@@ -80,7 +80,7 @@ def here(place: Location) -> Iterator[Path]:
 
 
 @contextmanager
-def made_here(place: Location) -> Iterator[Path]:
+def local_copy_back(place: Location) -> Iterator[Path]:
     """A local folder whose files are copied to the place at the end of the block."""
     if isinstance(place, Path):
         yield place

@@ -183,7 +183,7 @@ class _HdfsStore:
         except TimeoutError:
             raise  # send nothing more to a server that does not answer
         except BaseException:
-            self._forget(new)
+            self._discard(new)
             raise
         return written
 
@@ -197,7 +197,7 @@ class _HdfsStore:
             _answer(writer.write, chunk)
         _answer(writer.close)
 
-    def _forget(self, path: str) -> None:
+    def _discard(self, path: str) -> None:
         """Removes a file that will not be used; if that fails, it stays hidden."""
         with suppress(RuntimeError, OSError):
             _answer(self._client.delete, path, True)
@@ -206,11 +206,11 @@ class _HdfsStore:
         """Does the numbered steps of the module docstring."""
         self._check(key, tag)  # a writer that cannot win must not disturb others
         token = uuid4().hex
-        new, switch = _hidden(key, token), _beside(key, _SWITCH)
+        new, switch = _hidden(key, token), _sibling(key, _SWITCH)
         try:
             self._write(f"{new}/{token}", _chunks(content))
             written = self._tag_of(f"{new}/{token}", key)
-            self._take(new, switch, key)
+            self._switch_to(new, switch, key)
             self._check(key, tag)
             try:
                 _answer(self._client.rename, f"{switch}/{token}", _path(key), True)
@@ -219,12 +219,12 @@ class _HdfsStore:
         except TimeoutError:
             raise  # send nothing more to a server that does not answer
         except BaseException:
-            self._leave(new, switch, token)
+            self._remove_switch_files(new, switch, token)
             raise
-        self._leave(new, switch, token)
+        self._remove_switch_files(new, switch, token)
         return written
 
-    def _take(self, new: str, switch: str, key: str) -> None:
+    def _switch_to(self, new: str, switch: str, key: str) -> None:
         for _ in range(_TRIES):
             try:
                 _answer(self._client.rename, new, switch, False)
@@ -232,17 +232,17 @@ class _HdfsStore:
                 taken_away = _hidden(key, uuid4().hex)
                 with suppress(FileNotFoundError):  # its writer has just finished
                     _answer(self._client.rename, switch, taken_away, False)
-                    self._forget(taken_away)
+                    self._discard(taken_away)
             except FileNotFoundError:  # the response was lost; the next step decides
                 return
             else:
                 return
         raise self._conflict(key)
 
-    def _leave(self, new: str, switch: str, token: str) -> None:
+    def _remove_switch_files(self, new: str, switch: str, token: str) -> None:
         """Removes the files that a writer has made for its switch."""
-        self._forget(new)
-        self._forget(f"{switch}/{token}")
+        self._discard(new)
+        self._discard(f"{switch}/{token}")
         with suppress(RuntimeError, OSError):  # not empty: another writer's
             _answer(self._client.delete, switch, False)
 
@@ -316,13 +316,13 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _beside(key: str, ending: str) -> str:
+def _sibling(key: str, ending: str) -> str:
     folder, _, name = _path(key).rpartition("/")
     return f"{folder}/.{name}.{ending}"
 
 
 def _hidden(key: str, token: str) -> str:
-    return _beside(key, f"{token}.new")
+    return _sibling(key, f"{token}.new")
 
 
 def _to_stat(status: FileStatus) -> Stat:

@@ -25,7 +25,7 @@ def guests_now(
 ) -> Ints:
     """The new pairs of blocks and guests, as in `guests.guests_of`; ascending."""
     parents = _parents(nodes.skeleton, changed, shift)
-    sources, targets = _looked_at(nodes, shift, edges)
+    sources, targets = _relations_read(nodes, shift, edges)
     everyone = np.arange(shift.count, dtype=np.int64)
     inner = np.flatnonzero(parents >= 0)
     crossing = [_crossing(inner, parents[inner], bits), _crossing(sources, targets, bits)]
@@ -49,9 +49,9 @@ def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
     return parents
 
 
-def _looked_at(nodes: Nodes, shift: Shift, edges: CurrentRows[Edge]) -> tuple[Ints, Ints]:
+def _relations_read(nodes: Nodes, shift: Shift, edges: CurrentRows[Edge]) -> tuple[Ints, Ints]:
     """The relations that fields and rules read, between new ids, ascending."""
-    kinds = guests.looked_at(nodes.system.model)
+    kinds = guests.relations_read(nodes.system.model)
     rows = nodes.skeleton.edges
     rest = edges.rest[rows.of_word(kinds)[edges.rest]]
     changed = [(s, t) for s, kind, t in edges.rows if kind in kinds and shift.id(s) >= 0]
@@ -84,7 +84,7 @@ def _is_subject(nodes: Nodes, node: int, model: Model) -> bool:
     return type in model.types and model.types[type].principal is not None
 
 
-def touched(
+def changed_ids(
     nodes: Nodes,
     changed: Changed,
     current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
@@ -99,7 +99,7 @@ def touched(
     return np.array(sorted(ids), np.int64)
 
 
-def dirty(
+def affected_blocks(
     touched: Ints, pairs: Ints, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
 ) -> frozenset[int]:
     """The blocks that must be judged again.

@@ -33,7 +33,7 @@ from lakewarden.pipeline.parquet_output import union
 from lakewarden.pipeline.product import Input, Manifest, key_of, place, sha256_of
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream import reused_matches
-from lakewarden.pipeline.stream.events import Line, Stretch, events_after, nothing_after
+from lakewarden.pipeline.stream.events import EventRange, Line, empty_range_after, events_after
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import text_of
 from lakewarden.pipeline.stream.row_changes import MOVED
@@ -75,14 +75,14 @@ def apply(
     progress("read", 0, 1, "")
     known = open_index(out, spark=spark)
     batch = events_after(lines, known, whole=whole)
-    events = sum(len(stretch.events) for stretch in batch.stretches)
+    events = sum(len(event_range.events) for event_range in batch.stretches)
     progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")
     moment = time.time() if now is None else now
     stretches = batch.stretches
     if not stretches:
         if not outside(known.interval, moment):
             return Applied(known.manifest, None, batch.waiting)
-        stretches = [nothing_after(known)]
+        stretches = [empty_range_after(known)]
     read_counts = {
         "events": {"applied": events, "passed": batch.passed, "waiting": len(batch.waiting)}
     }
@@ -92,14 +92,14 @@ def apply(
 
 def _version(
     known: Index,
-    stretches: Sequence[Stretch],
+    stretches: Sequence[EventRange],
     spark: SparkSession,
     now: float,
     read_counts: Mapping[str, Any],
     keep: int | None,
     progress: Progress,
 ) -> tuple[Manifest, Mapping[str, Any]]:
-    changes = sha256_of("".join(stretch.sha256 for stretch in stretches))
+    changes = sha256_of("".join(event_range.sha256 for event_range in stretches))
     inputs = (
         known.input._replace(name=index.KIND),
         Input("changes", stretches[-1].until, changes),

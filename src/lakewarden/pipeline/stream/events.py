@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventRange:
     """All events after one revision up to another, and the store's mark at the end.
 
     `sha256` is the digest of its lines.
@@ -55,16 +55,16 @@ class Stretch:
     sha256: str
 
 
-def nothing_after(index: Index) -> Stretch:
+def empty_range_after(index: Index) -> EventRange:
     """A stretch without events after the revision of the index."""
     revision = int(index.manifest.facts["revision"])
-    return Stretch(revision, revision, index.store, (), "")
+    return EventRange(revision, revision, index.store, (), "")
 
 
 class EventBatch(NamedTuple):
     """The stretches that follow the index, in order; the waiting lines; the number skipped."""
 
-    stretches: Sequence[Stretch]
+    stretches: Sequence[EventRange]
     waiting: Sequence[Line]
     passed: int
 
@@ -135,7 +135,7 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
         else:
             between = lines_by_stretch.setdefault((event.after, event.until), {})
             _check_same(between.setdefault((event.revision, event.seq), event), event)
-    stretches: list[Stretch] = []
+    stretches: list[EventRange] = []
     incomplete: list[_Lines] = []
     reached = index.revision
     for (after, until), together in sorted(lines_by_stretch.items()):
@@ -146,7 +146,7 @@ def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBa
         if until <= reached:
             passed += len(together)
         elif is_complete and (whole or after <= reached):
-            stretches.append(_stretch(together, index, reached))
+            stretches.append(_event_range(together, index, reached))
             reached = until
         else:
             incomplete.append(together)
@@ -188,7 +188,7 @@ def _is_complete(lines: _Lines, until: int) -> bool:
     return count == len(lines) - 1
 
 
-def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
+def _event_range(lines: _Lines, index: Index, reached: int) -> EventRange:
     *others, last = sorted(
         lines.values(), key=lambda event: (event.seq < 0, event.revision, event.seq)
     )
@@ -207,7 +207,7 @@ def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
             events.append(Event(event.revision, event.seq, effect, event.line.place))
     text = "\n".join(sorted(event.line.text.strip() for event in lines.values()))
     sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Stretch(last.after, last.until, last.section.text("store"), tuple(events), sha256)
+    return EventRange(last.after, last.until, last.section.text("store"), tuple(events), sha256)
 
 
 def _number(section: Section, key: str) -> int:

@@ -22,7 +22,7 @@ from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.pipeline.storage.files import write_whole
+from lakewarden.pipeline.storage.files import write_atomically
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.service.effect import DROP, FeedRow, decode, encode
 from lakewarden.service.index_catch_up import history_mark
@@ -78,7 +78,7 @@ def write_feed(
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{realm}-{reading.revision:015}.jsonl"
-    write_whole(file, "".join(_lines(reading, realms[realm], start, events)))
+    write_atomically(file, "".join(_lines(reading, realms[realm], start, events)))
     return Written(file, start, reading.revision, len(events))
 
 

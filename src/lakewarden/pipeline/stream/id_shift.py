@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.pipeline.index.preorder import TOP, within_limit
+from lakewarden.pipeline.index.preorder import TOP, checked_id_count
 from lakewarden.pipeline.stream.nodes import Changed
-from lakewarden.pipeline.stream.skeleton import Ints, upwards
+from lakewarden.pipeline.stream.skeleton import Ints, with_ancestors
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Shift:
         return int(ends[node]) - node + self.grown.get(node, 0)
 
 
-def still(count: int) -> Shift:
+def identity_shift(count: int) -> Shift:
     """The shift that moves nothing."""
     start, stop = np.zeros(1, np.int64), np.array([count], np.int64)
     return Shift(start, stop, start, {}, {}, count)
@@ -114,7 +114,7 @@ class _Pieces:
                 self._members.setdefault(parent, []).append(node)
                 continue
             end = self._count if parent == TOP else int(self._ends[parent])
-            depth = sum(1 for _ in upwards(self._parents, parent))
+            depth = sum(1 for _ in with_ancestors(self._parents, parent))
             name = self._names[node]
             place = _Place(before.get(node, end), depth, name.name, name.type, node)
             self._inserts.setdefault(self._piece_of(parent), []).append(place)
@@ -125,9 +125,9 @@ class _Pieces:
 
     def _piece_of(self, node: int) -> int:
         """The innermost moved node that is the node or contains it; `TOP` if there is none."""
-        return next((at for at in upwards(self._parents, node) if at in self._moved), TOP)
+        return next((at for at in with_ancestors(self._parents, node) if at in self._moved), TOP)
 
-    def lay(self, piece: int) -> int:
+    def append_subtree(self, piece: int) -> int:
         """Appends a moved node and its subtree, or (`TOP`) all that stays; returns the size."""
         at = 0 if piece == TOP else piece
         stop = self._count if piece == TOP else int(self._ends[piece])
@@ -163,14 +163,14 @@ class _Pieces:
     def _put(self, node: int) -> int:
         """Appends an inserted node with its members; returns the number of entities."""
         if node in self._moved:
-            return self.lay(node)
+            return self.append_subtree(node)
         self.order.append(node)
         inner = self._members.get(node, ())
         ordered = sorted(inner, key=lambda n: (self._names[n].name, self._names[n].type))
         return 1 + sum(self._put(other) for other in ordered)
 
     def _grow(self, node: int, piece: int, more: int) -> None:
-        for above in upwards(self._parents, node):
+        for above in with_ancestors(self._parents, node):
             self.grown[above] = self.grown.get(above, 0) + more
             if above == piece:
                 return
@@ -190,9 +190,9 @@ def shifted(
     ids than there may be.
     """
     if not changed.is_any:
-        return still(len(parents))
+        return identity_shift(len(parents))
     pieces = _Pieces(parents, ends, changed, names, before)
-    count = within_limit(pieces.lay(TOP))
+    count = checked_id_count(pieces.append_subtree(TOP))
     starts, stops, to, fresh, at = [], [], [], {}, 0
     for piece in pieces.order:
         if isinstance(piece, tuple):
@@ -208,7 +208,7 @@ def shifted(
     return Shift(first, last, now, fresh, pieces.grown, count)
 
 
-def fresh_sizes(changed: Changed, shift: Shift, ends: Ints) -> dict[int, int]:
+def new_subtree_sizes(changed: Changed, shift: Shift, ends: Ints) -> dict[int, int]:
     """The size of the subtree of each new node, including itself."""
     sizes: dict[int, int] = {}
     inner: dict[int, list[int]] = {}

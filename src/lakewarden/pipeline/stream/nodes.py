@@ -97,10 +97,10 @@ class Nodes:
             node, self._next = self._next, self._next + 1
             self.names[node], self.at[entity] = entity, node
             self.stored[node] = False
-            self._spell(node)
+            self._place_by_name(node)
         return node
 
-    def _spell(self, node: int) -> None:
+    def _place_by_name(self, node: int) -> None:
         """Places an entity that is not stored where its name says."""
         entity = self.names[node]
         above = None if entity == NO_RESOURCE else spelled_parent(self.system.spelling, entity)
@@ -116,7 +116,7 @@ class Nodes:
         self.edges = {key: value for key, value in self.edges.items() if key[0] != node}
         self.owners = {key: value for key, value in self.owners.items() if key[0] != node}
         self.attributes = {key: value for key, value in self.attributes.items() if key[0] != node}
-        self._spell(node)
+        self._place_by_name(node)
 
     def _rename(self, node: int, entity: Entity) -> None:
         taken = self.at.get(entity)
@@ -129,7 +129,7 @@ class Nodes:
         self.names[node], self.at[entity] = entity, node
         self.renamed.add(node)
         for other in below:
-            self._spell(other)
+            self._place_by_name(other)
 
     def _not_stored(self) -> Iterator[tuple[int, int]]:
         for node in self.names:

@@ -37,7 +37,7 @@ from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.stream import affected_blocks, reused_matches, row_changes
-from lakewarden.pipeline.stream.events import Event, Stretch
+from lakewarden.pipeline.stream.events import Event, EventRange
 from lakewarden.pipeline.stream.id_shift import Shift, shifted
 from lakewarden.pipeline.stream.nodes import Changed, Nodes, changed
 from lakewarden.pipeline.stream.policy import Policy, effects
@@ -81,14 +81,14 @@ class Plan:
         return frozenset(range(self.context.blocks)) - self.dirty
 
 
-def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: float) -> Plan:
+def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now: float) -> Plan:
     """The next version after the events. Raises `BadInput` for one that does not fit."""
     bits = int(known.manifest.facts["bits"])
     before = task_context_of(known)
     old = prepared(before).table
     if index.scopes_digest(old) != known.manifest.facts["scopes"]:
         raise BadInput("was made of other statements; rebuild the index", where=str(known.out))
-    events = [event for stretch in stretches for event in stretch.events]
+    events = [event for event_range in stretches for event in event_range.events]
     policy = Policy.of(known, before.memberships)
     policy.take(effects(events))
     start, end = interval(policy.stated(), now)
@@ -108,8 +108,8 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     )
     common = _common(nodes, shift, anchors)
     pairs = affected_blocks.guests_now(nodes, tree, shift, edges, common, bits)
-    touched = affected_blocks.touched(nodes, tree, (edges, owners), shift)
-    dirty = affected_blocks.dirty(touched, pairs, bones, tree.removed, shift, bits)
+    touched = affected_blocks.changed_ids(nodes, tree, (edges, owners), shift)
+    dirty = affected_blocks.affected_blocks(touched, pairs, bones, tree.removed, shift, bits)
     context = _next_context(known, policy, memberships, ownerships, moment, shift)
     rewritten = (
         frozenset(range(context.blocks))
@@ -163,7 +163,7 @@ def _next_context(
 
 def _facts(
     known: Index,
-    stretches: Sequence[Stretch],
+    stretches: Sequence[EventRange],
     context: TaskContext,
     policy: Policy,
     table: Table,
@@ -194,7 +194,7 @@ def _nodes(
     selected = {NO_RESOURCE, *anchors}
     for event in happened:
         selected |= _named_by(event.effect, known.system)
-    batch_nodes = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), selected, bits))
+    batch_nodes = Nodes(bones, known.system, _names_of(blocks_of(known, spark), selected, bits))
     for event in happened:
         batch_nodes.take(event)
     return batch_nodes
@@ -225,7 +225,7 @@ def _named_by(effect: Effect, system: System) -> set[Entity]:
     return entities
 
 
-def _looked_up(blocks: DataFrame, selected: Iterable[Entity], bits: int) -> dict[int, Entity]:
+def _names_of(blocks: DataFrame, selected: Iterable[Entity], bits: int) -> dict[int, Entity]:
     """The names of the selected entities, and of all that are not stored, by id."""
     names = sorted(selected)
     table = pa.table({"s": [e.type for e in names], "t": [e.name for e in names]})

@@ -147,15 +147,15 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
 def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """Judges blocks by these scopes only, under the given numbers."""
 
-    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        scopes = judged.table.scopes
+    def evaluate_block(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        scopes = compiled_block.table.scopes
         kept_numbers = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
-        for batch in matches(judged):
+        for batch in matches(compiled_block):
             own = [kept_numbers.get(number) for number in batch.column("scope").to_pylist()]
             renamed = batch.set_column(0, "scope", pa.array(own, pa.int32()))
             yield renamed.filter(renamed.column("scope").is_valid())
 
-    return judge
+    return evaluate_block
 
 
 def in_blocks(frame: DataFrame, blocks: frozenset[int]) -> DataFrame:

@@ -14,7 +14,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.index.preorder import TOP
-from lakewarden.pipeline.stream.id_shift import Shift, fresh_sizes
+from lakewarden.pipeline.stream.id_shift import Shift, new_subtree_sizes
 from lakewarden.pipeline.stream.nodes import Changed, Nodes
 from lakewarden.pipeline.stream.skeleton import Ints, Rows
 
@@ -194,7 +194,7 @@ def new_rows(
 
 def _entities(nodes: Nodes, changed: Changed, shift: Shift) -> Iterator[tuple[object, ...]]:
     bones = nodes.skeleton
-    sizes = fresh_sizes(changed, shift, bones.ends)
+    sizes = new_subtree_sizes(changed, shift, bones.ends)
     for node in (*changed.moved, *changed.restated, *changed.fresh):
         id, parent, entity = shift.id(node), nodes.parent(node), nodes.names[node]
         size = sizes[node] if node in sizes else shift.size(node, bones.ends)

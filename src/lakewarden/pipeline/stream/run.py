@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Final
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
 from lakewarden.pipeline import package
 from lakewarden.pipeline.index import index
-from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.guests import relations_read
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.index.validity import interval_of, outside
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest, read_manifest
 from lakewarden.pipeline.session import is_remote
-from lakewarden.pipeline.storage.files import remove_tree, write_whole
+from lakewarden.pipeline.storage.files import remove_tree, write_atomically
 from lakewarden.pipeline.storage.location import Location, location, on_this_machine, written_to
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line, check_begun
@@ -68,16 +68,16 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     applied before the error, stay current.
     """
     before = open_index(out)
-    if before.manifest.facts.get("relations") != sorted(looked_at(before.system.model)):
+    if before.manifest.facts.get("relations") != sorted(relations_read(before.system.model)):
         # Its blocks lack the targets of relations that today's statements may read.
         raise BadInput("was made by an earlier release; rebuild the index", where=str(out))
     place = checkpoint or out / CHECKPOINT
     place.mkdir(parents=True, exist_ok=True)
-    _forget_refused(feed, place)
+    _retry_rejected(feed, place)
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # The progress display cannot be sent to a Connect server, which then runs the steps.
-    handler = step.portable(_shared(place)) if is_remote(spark) else step.telling(progress)
+    handler = step.portable(_shared(place)) if is_remote(spark) else step.with_progress(progress)
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
     writer = writer.option("checkpointLocation", written_to(place / _SPARKS))
@@ -85,7 +85,7 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
         while _is_to_renew(writer.start(), step, every):
             step.renew(spark, progress)
     if every is None and not feed.is_whole:
-        check_begun(step.waiting(), open_index(out, check=False))
+        check_begun(step.deferred(), open_index(out, check=False))
     manifest = read_manifest(out, index.KIND)
     versions = _reports(out, before.manifest, manifest)
     return Result(manifest, _summed(manifest, versions), bool(versions))
@@ -113,7 +113,7 @@ def _is_to_renew(query: StreamingQuery, step: _Step, every: float | None) -> boo
     return False
 
 
-def _forget_refused(feed: Feed, place: Location) -> None:
+def _retry_rejected(feed: Feed, place: Location) -> None:
     """Lets files that a run rejected be read again, with those that were added since.
 
     Spark would otherwise retry the same files, without those the caller wrote to fill a gap. Events
@@ -195,9 +195,9 @@ class _Step:
     now: float | None
     keep: int | None
 
-    def telling(self, progress: Progress) -> Callable[[DataFrame, int], None]:
+    def with_progress(self, progress: Progress) -> Callable[[DataFrame, int], None]:
         """The step, with a progress display."""
-        return lambda batch, _: self.take(batch, progress)
+        return lambda batch, _: self.apply(batch, progress)
 
     def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
         """The step as plain code, for a process that has this package only in the archive.
@@ -209,25 +209,25 @@ class _Step:
         whole, now, keep = self.whole, self.now, self.keep
 
         # It is sent as code with these values: it must not refer to any name of this module.
-        def take(batch: DataFrame, _: int) -> None:
+        def apply(batch: DataFrame, _: int) -> None:
             import sys
 
             if path not in sys.path:
                 sys.path.insert(1, path)
-            from lakewarden.pipeline.stream.run import take_there
+            from lakewarden.pipeline.stream.run import apply_remotely
 
-            take_there(batch, out, place, whole=whole, now=now, keep=keep)
+            apply_remotely(batch, out, place, whole=whole, now=now, keep=keep)
 
-        return take
+        return apply
 
-    def take(self, batch: DataFrame, progress: Progress) -> None:
+    def apply(self, batch: DataFrame, progress: Progress) -> None:
         """Applies the events of a micro-batch, and earlier ones that had to wait."""
         try:
-            all_lines = [*self.waiting(), *lines(batch, numbered=self.whole)]
+            all_lines = [*self.deferred(), *lines(batch, numbered=self.whole)]
             if all_lines:
                 self._apply(all_lines, batch.sparkSession, progress)
         except WardenError as error:
-            write_whole(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
+            write_atomically(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
 
     def is_over(self) -> bool:
@@ -237,7 +237,7 @@ class _Step:
 
     def renew(self, spark: SparkSession, progress: Progress) -> None:
         """Makes a version of the index that is valid now, without new events."""
-        self._apply(self.waiting(), spark, progress)
+        self._apply(self.deferred(), spark, progress)
 
     def _apply(self, lines: Sequence[Line], spark: SparkSession, progress: Progress) -> None:
         applied = apply(
@@ -249,28 +249,28 @@ class _Step:
             keep=self.keep,
             progress=progress,
         )
-        self._wait(applied.waiting)
+        self._defer(applied.waiting)
 
-    def waiting(self) -> list[Line]:
+    def deferred(self) -> list[Line]:
         """The lines that wait for others."""
         try:
             return [Line(*line) for line in json.loads((self.place / _WAITING).read_text("utf-8"))]
         except OSError:
             return []
 
-    def _wait(self, lines: Sequence[Line]) -> None:
+    def _defer(self, lines: Sequence[Line]) -> None:
         if lines:
             text = json.dumps([list(line) for line in lines], ensure_ascii=False)
-            write_whole(self.place / _WAITING, text)
+            write_atomically(self.place / _WAITING, text)
         else:
             (self.place / _WAITING).unlink(missing_ok=True)
 
 
-def take_there(
+def apply_remotely(
     batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None, keep: int | None
 ) -> None:
     """Applies a micro-batch in a process of a Connect server."""
-    _Step(location(out), location(place), whole, now, keep).take(batch, silent)
+    _Step(location(out), location(place), whole, now, keep).apply(batch, silent)
 
 
 def _shared(checkpoint: Location) -> Path:

@@ -114,7 +114,7 @@ def _rows(table: pa.Table, to: str | None) -> Rows:
     return Rows(ids, led, codes.astype(np.int64), tuple(texts))
 
 
-def upwards(parents: Ints, id: int) -> Iterator[int]:
+def with_ancestors(parents: Ints, id: int) -> Iterator[int]:
     """The entity and all its ancestors, nearest first."""
     while id >= 0:
         yield id

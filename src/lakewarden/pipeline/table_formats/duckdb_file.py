@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.pipeline.storage.files import here
+from lakewarden.pipeline.storage.files import local_copy
 from lakewarden.pipeline.storage.location import for_duckdb
 from lakewarden.pipeline.storage.object_store import Tag
 from lakewarden.pipeline.storage.remote_path import RemotePath
@@ -57,7 +57,7 @@ def _replace(file: Path, version: Version) -> bool:
     file.parent.mkdir(exist_ok=True)
     for left in file.parent.glob(".*"):
         left.unlink()
-    _make(new, version)
+    _write_file(new, version)
     new.replace(file)
     return True
 
@@ -70,7 +70,7 @@ def _put(file: RemotePath, version: Version) -> bool:
     version.check_counts()
     with TemporaryDirectory(prefix="lakewarden-") as folder:
         made = Path(folder) / file.name
-        _make(made, version)
+        _write_file(made, version)
         with made.open("rb") as stream:
             # Sent from the file, without loading all of it into memory.
             content = mmap(stream.fileno(), 0, access=ACCESS_READ)
@@ -99,7 +99,7 @@ def _about(version: Version, tag: Tag) -> str:
     return json.dumps(told, indent=2, sort_keys=True) + "\n"
 
 
-def _make(file: Path, version: Version) -> None:
+def _write_file(file: Path, version: Version) -> None:
     import duckdb
 
     with duckdb.connect(str(file)) as connection:
@@ -120,7 +120,7 @@ def _digest_in(file: Path) -> str | None:
 
 def _fill(connection: duckdb.DuckDBPyConnection, version: Version) -> None:
     for name in version.tables:
-        with here(version.folder / name) as folder:
+        with local_copy(version.folder / name) as folder:
             files = [for_duckdb(folder / file.name) for file in version.files(name)]
             connection.read_parquet(files).create(f'"{name}"')
     views = version.folder / _VIEWS

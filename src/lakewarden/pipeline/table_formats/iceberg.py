@@ -67,7 +67,7 @@ def _commit_table(catalog: Catalog, namespace: str, name: str, version: Version)
         table.metadata.properties[_RETRIES] = "0"
         with table.transaction() as transaction:
             _replace(transaction, version, name)
-    _forget(catalog.load_table(identifier) if is_new else table, version)
+    _expire_snapshots(catalog.load_table(identifier) if is_new else table, version)
     return is_new
 
 
@@ -121,7 +121,7 @@ def _files_of(transaction: Transaction) -> Iterable[DataFile]:
             yield entry.data_file
 
 
-def _forget(table: Table, version: Version) -> None:
+def _expire_snapshots(table: Table, version: Version) -> None:
     """Removes the snapshots of versions whose files were removed (`stream --keep`)."""
     gone = {
         tag: reference.snapshot_id

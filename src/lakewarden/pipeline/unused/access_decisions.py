@@ -25,20 +25,20 @@ Both = Callable[[pa.Table, pa.Table], pa.Table]
 def decided(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces: int) -> DataFrame:
     """The evaluation of accesses that were allowed; the columns are `SAID`."""
 
-    def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
-        ways = Ways(_judged(rows, context), context.now, pieces)
+    def evaluate_block(rows: pa.Table, done: pa.Table) -> pa.Table:
+        ways = Ways(_compiled_block(rows, context), context.now, pieces)
         for access in _accesses(done):
             ways.take(access)
         return pa.Table.from_batches([ways.batch()])
 
-    return _together(blocks, accesses, judge, SAID)
+    return _together(blocks, accesses, evaluate_block, SAID)
 
 
 def lost(blocks: DataFrame, accesses: DataFrame, context: TaskContext) -> DataFrame:
     """The accesses that the estate does not allow; the columns are `LOST`."""
 
-    def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
-        judged = _judged(rows, context)
+    def evaluate_block(rows: pa.Table, done: pa.Table) -> pa.Table:
+        judged = _compiled_block(rows, context)
         matrix = Matrix(judged.snapshot)
         people = judged.snapshot.coded.memberships.principals
         missing = [
@@ -50,19 +50,21 @@ def lost(blocks: DataFrame, accesses: DataFrame, context: TaskContext) -> DataFr
         ]
         return pa.table({"access": pa.array(missing, pa.int64())})
 
-    return _together(blocks, accesses, judge, LOST)
+    return _together(blocks, accesses, evaluate_block, LOST)
 
 
-def _together(blocks: DataFrame, accesses: DataFrame, judge: Both, schema: str) -> DataFrame:
+def _together(
+    blocks: DataFrame, accesses: DataFrame, evaluate_block: Both, schema: str
+) -> DataFrame:
     """Each affected block, with its accesses."""
     from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
     concerned = F.broadcast(accesses.select("block").distinct())
     own = blocks.join(concerned, "block", "left_semi").groupBy("block")
-    return own.cogroup(accesses.groupBy("block")).applyInArrow(judge, schema)
+    return own.cogroup(accesses.groupBy("block")).applyInArrow(evaluate_block, schema)
 
 
-def _judged(rows: pa.Table, context: TaskContext) -> CompiledBlock:
+def _compiled_block(rows: pa.Table, context: TaskContext) -> CompiledBlock:
     return compiled(rows.column("block")[0].as_py(), rows, context)
 
 

@@ -28,7 +28,7 @@ _YEARS: Final = range(2000, 2100)
 _LARGEST_COUNT: Final = 1 << 53
 
 
-class Touch(NamedTuple):
+class LoggedAccess(NamedTuple):
     """One access as its log spells it; `on` is `type:name`, empty for no resource."""
 
     place: str

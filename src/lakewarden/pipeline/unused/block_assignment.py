@@ -54,7 +54,7 @@ def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: s
         "type", "name", F.when(is_known, block).alias("block")
     )
     done = good.drop("reason", "detail", "above", "line").join(where, ["type", "name"])
-    return Placed(_counted(done.where("block is not null"), since), _aside(rows, done))
+    return Placed(_counted(done.where("block is not null"), since), _quarantined(rows, done))
 
 
 def _is_judged(model: Model) -> Column:
@@ -89,7 +89,7 @@ def _counted(done: DataFrame, since: str) -> DataFrame:
     return numbered.select(*(part.split()[0] for part in ACCESSES.split(", ")))
 
 
-def _aside(rows: DataFrame, done: DataFrame) -> DataFrame:
+def _quarantined(rows: DataFrame, done: DataFrame) -> DataFrame:
     columns = [part.split()[0] for part in QUARANTINE.split(", ")]
     known = rows.where("reason is not null").withColumn("n", F.lit(1).cast("long"))
     text = F.concat_ws(":", "type", "name")

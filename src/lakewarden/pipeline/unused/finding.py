@@ -22,7 +22,7 @@ from lakewarden.kernel.scopes import normal
 from lakewarden.kernel.statement import Effect, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import StoredUsers
-from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
+from lakewarden.pipeline.unused.formula import Cell, Cost, cheapest, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower, anchor_limit
 from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
@@ -146,7 +146,7 @@ def together(
         return weight, sizes(statement, cell[1]), -counts[cell]
 
     cost = cache(cost)
-    chosen = {way: least(json.loads(way), cost) for way in {row["way"] for row in used}}
+    chosen = {way: cheapest(json.loads(way), cost) for way in {row["way"] for row in used}}
     total = UsageTotals({}, {}, frozenset(acted))
     for row in used:
         cell = _cell(row)

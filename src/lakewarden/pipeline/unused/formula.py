@@ -106,13 +106,13 @@ def cells(tree: Formula) -> Iterator[Cell]:
         yield statement, privilege, principal
 
 
-def least(tree: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
+def cheapest(tree: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
     """The cells of the way that needs least."""
     if tree is None:
         return frozenset()
     if not isinstance(tree, Mapping):
         return frozenset(cells(tree))
-    parts = [least(part, cost) for alternatives in tree.values() for part in alternatives]
+    parts = [cheapest(part, cost) for alternatives in tree.values() for part in alternatives]
     if ALL in tree:
         return frozenset().union(*parts)
     return min(parts, key=lambda way: (_sum(way, cost), sorted(way)))

@@ -37,8 +37,8 @@ from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file, parquet_writer
 from lakewarden.pipeline.unused.access_record import (
+    LoggedAccess,
     Refused,
-    Touch,
     count_of,
     day_of,
     text_of,
@@ -144,9 +144,9 @@ def _usage(file: File, realm: str) -> Read:
             yield Refused(place, repr(row), error.message)
 
 
-def _counted(place: str, row: Mapping[str, object]) -> Touch:
+def _counted(place: str, row: Mapping[str, object]) -> LoggedAccess:
     type, name = (str(row[key] or "") for key in ("type", "name"))
-    return Touch(
+    return LoggedAccess(
         place=place,
         who=text_of(row, "user"),
         act=text_of(row, "operation"),
@@ -199,20 +199,20 @@ def _check_columns(file: File, expected: set[str], present: Container[object]) -
 def _mapped(file: File, kind: str, columns: Columns) -> Read:
     if kind == CSV:
         for place, row in records(file):
-            yield from or_error(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
+            yield from or_error(place, repr(row), lambda at, _, row=row: _access(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
         return
     for place, line in lines(file):
         yield from or_error(
-            place, line, lambda at, text: _touch(at, json_object(at, text), columns)
+            place, line, lambda at, text: _access(at, json_object(at, text), columns)
         )
 
 
-def _touch(place: str, record: Mapping[str, object], columns: Columns) -> Iterator[Touch]:
+def _access(place: str, record: Mapping[str, object], columns: Columns) -> Iterator[LoggedAccess]:
     operation = text_of(record, columns.operation)
     allowed = True
     if columns.outcome:
         allowed = str(value_at(record, columns.outcome)) in columns.allowed
-    yield Touch(
+    yield LoggedAccess(
         place=place,
         who=columns.principal.of(record),
         act=columns.operations.get(operation, operation),
@@ -233,7 +233,7 @@ class _Spark:
         self._tables = tables
         self._user = ""
 
-    def of(self, place: str, line: str) -> Iterator[Touch]:
+    def of(self, place: str, line: str) -> Iterator[LoggedAccess]:
         # COST: most lines of an event log concern tasks and are not parsed.
         if _STARTED not in line and _PLANNED not in line:
             return
@@ -245,17 +245,17 @@ class _Spark:
         elif kind == _PLANNED:
             yield from self._planned(place, event)
 
-    def _planned(self, place: str, event: Mapping[str, object]) -> Iterator[Touch]:
+    def _planned(self, place: str, event: Mapping[str, object]) -> Iterator[LoggedAccess]:
         day = day_of(event.get("time"))
-        for act, names in sorted(_touched(event.get("sparkPlanInfo"), self._tables)):
+        for act, names in sorted(_objects_of_plan(event.get("sparkPlanInfo"), self._tables)):
             if not self._user:
                 raise BadInput(f"no `{_STARTED}` says who it was")
             parts = dict(zip(_PARTS, names, strict=True))
             who = self._tables.principal.of({"user": self._user})
-            yield Touch(place, who, act, self._tables.entity.of(parts), day)
+            yield LoggedAccess(place, who, act, self._tables.entity.of(parts), day)
 
 
-def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
+def _objects_of_plan(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
     """The reads and writes of a plan: operation, and catalog, schema and table."""
     accesses: set[tuple[str, tuple[str, ...]]] = set()
     todo = [plan]
@@ -283,7 +283,7 @@ class _Trino:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def of(self, place: str, line: str) -> Iterator[Touch]:
+    def of(self, place: str, line: str) -> Iterator[LoggedAccess]:
         event = json_object(place, line)
         allowed = True
         if event.get("failureInfo") or value_at(event, "metadata.queryState") == "FAILED":
@@ -301,7 +301,7 @@ class _Trino:
         for act, table in touched:
             on = self._tables.entity.of(_parts(table))
             who = self._tables.principal.of({"user": user})
-            yield Touch(place, who, act, on, day_of(when), allowed=allowed)
+            yield LoggedAccess(place, who, act, on, day_of(when), allowed=allowed)
 
 
 def _io(event: Mapping[str, object], key: str) -> object:

@@ -16,9 +16,9 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.csv_cells import limit_cells
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import parse
-from lakewarden.pipeline.unused.access_record import Refused, Touch
+from lakewarden.pipeline.unused.access_record import LoggedAccess, Refused
 
-Read = Iterator[Touch | Refused]
+Read = Iterator[LoggedAccess | Refused]
 
 ZSTD: Final = (".zstd", ".zst")
 """Suffixes of files compressed with zstd, also before that of an unfinished file."""
@@ -27,7 +27,9 @@ _DAMAGED: Final = (EOFError, csv.Error, zlib.error)
 """Exceptions for a file that is truncated or corrupted."""
 
 
-def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
+def or_error(
+    place: str, line: str, read_line: Callable[[str, str], Iterator[LoggedAccess]]
+) -> Read:
     """The touches of a line, or the reason why it cannot be parsed."""
     try:
         yield from list(read_line(place, line))

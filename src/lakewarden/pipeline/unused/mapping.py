@@ -61,7 +61,7 @@ _PARTS: Final = frozenset({"catalog", "schema", "table"})
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text composed from a record: `holes` are replaced by the record's values.
+    """A text composed from a record: its columns in braces are replaced by the record's values.
 
     >>> Text("{a}.{b.c}").of({"a": "x", "b": {"c": "y"}})
     'x.y'
@@ -75,7 +75,7 @@ class Text:
         return Text(spelled if _HOLE.search(spelled) else f"{{{spelled}}}")
 
     @property
-    def holes(self) -> frozenset[str]:
+    def columns(self) -> frozenset[str]:
         """The columns that it uses."""
         return frozenset(_HOLE.findall(self.template))
 
@@ -185,7 +185,7 @@ def _columns(section: Section) -> Columns:
 def _tables(section: Section, kind: str, system: System, containers: Sequence[str]) -> Tables:
     principal = _principal(section, kind)
     entity = Text.read(section.text("entity", _default(system, containers)))
-    if entity.holes - _PARTS:
+    if entity.columns - _PARTS:
         expected = ", ".join(f"`{{{part}}}`" for part in sorted(_PARTS))
         raise BadInput(f"expected of {expected}", where=section.at("entity"))
     type, colon, name = entity.template.partition(":")
@@ -211,7 +211,7 @@ def _principal(section: Section, kind: str) -> Text:
     if kind == OPENLINEAGE:
         return Text(section.text("principal", _SPARKS_USER))
     principal = Text.read(section.text("principal", "{user}"))
-    if principal.holes - {"user"}:
+    if principal.columns - {"user"}:
         raise BadInput("expected `{user}` alone", where=section.at("principal"))
     return principal
 

@@ -95,13 +95,13 @@ def anchor_limit(scope: Scope, model: Model, pieces: int) -> int:
     return NAMES if is_by_name(scope, model) else pieces
 
 
-def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: int) -> Chain:
+def chain(compiled_block: CompiledBlock, statement: Statement, privilege: str, place: int) -> Chain:
     """Narrower anchors for a word of a statement that still reach a stored place.
 
     Empty if the statement cannot be narrowed: there is no narrower anchor, or a narrower one would
     reach more than the wide one (a privilege that also reaches upwards).
     """
-    snapshot, scope = judged.snapshot, statement.scope
+    snapshot, scope = compiled_block.snapshot, statement.scope
     model, tree = snapshot.model, snapshot.coded.tree
     entity = tree.entity(place)
     if not entity.name:
@@ -113,14 +113,14 @@ def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: in
     on = model.privilege(privilege).on
     if isinstance(scope, (On, Anything)) and reaches == {Reach.BELOW}:
         top = tree.find(scope.entity) if isinstance(scope, On) else -1
-        return () if top is None else _between(judged, place, top, on)
+        return () if top is None else _between(compiled_block, place, top, on)
     fits = isinstance(scope, (Matching, Anything)) and bool({entity.type, ANY} & on)
-    return (entity,) if fits and _is_within(judged, place, scope, reaches) else ()
+    return (entity,) if fits and _is_within(compiled_block, place, scope, reaches) else ()
 
 
-def _between(judged: CompiledBlock, place: int, top: int, on: frozenset[str]) -> Chain:
+def _between(compiled_block: CompiledBlock, place: int, top: int, on: frozenset[str]) -> Chain:
     """The path from below `top` (-1: everything) to the place, of entities that grants may name."""
-    tree = judged.snapshot.coded.tree
+    tree = compiled_block.snapshot.coded.tree
     chain: list[Entity] = []
     for at in (place, *tree.ancestors(place)):
         if at == top:
@@ -131,10 +131,12 @@ def _between(judged: CompiledBlock, place: int, top: int, on: frozenset[str]) ->
     return tuple(reversed(chain)) if top < 0 else ()
 
 
-def _is_within(judged: CompiledBlock, place: int, scope: Scope, reaches: set[Reach]) -> bool:
+def _is_within(
+    compiled_block: CompiledBlock, place: int, scope: Scope, reaches: set[Reach]
+) -> bool:
     """Whether a statement on the place alone reaches it, and reaches no more than `scope`."""
-    block = judged.snapshot.block
-    own = On(judged.snapshot.coded.tree.entity(place))
+    block = compiled_block.snapshot.block
+    own = On(compiled_block.snapshot.coded.tree.entity(place))
     wide = match(block, [Reaching(scope, Reach.EXACTLY), *(normal(scope, r) for r in reaches)])
     narrow = match(block, [normal(own, reach) for reach in reaches])
     if place not in wide[0]:

@@ -21,7 +21,7 @@ from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.index.task_context import TaskContext, prepared
 from lakewarden.pipeline.ingest.files import Batches, File
-from lakewarden.pipeline.unused.access_record import BAD_LINE, Refused, Touch
+from lakewarden.pipeline.unused.access_record import BAD_LINE, LoggedAccess, Refused
 from lakewarden.pipeline.unused.log_formats import read
 from lakewarden.pipeline.unused.mapping import SPARK, Mappings
 from lakewarden.service.system import System
@@ -108,7 +108,7 @@ class Reader:
             for entry in read(unit.kind, unit.files, self.mappings, self.realm):
                 yield normalizer.row(unit.log, entry)
         except BadInput as error:
-            yield _aside(unit.log, Refused(error.where, "", error.message), DAMAGED)
+            yield _quarantined(unit.log, Refused(error.where, "", error.message), DAMAGED)
 
 
 Row = tuple[object, ...]
@@ -131,7 +131,7 @@ def _batch(rows: list[Row]) -> pa.RecordBatch:
     return pa.record_batch(arrays, schema=_ARROW)
 
 
-def _aside(log: str, refused: Refused, reason: str) -> Row:
+def _quarantined(log: str, refused: Refused, reason: str) -> Row:
     line = refused.line.encode("utf-8", "backslashreplace").decode()[:_LONGEST]
     detail = refused.detail.encode("utf-8", "backslashreplace").decode()
     return (log, *[None] * 8, reason, detail, refused.place, line)
@@ -146,25 +146,25 @@ class NameResolver:
         self._principals: dict[str, int | str] = {}
         self._operations: dict[str, str | None] = {}
 
-    def row(self, log: str, entry: Touch | Refused) -> Row:
+    def row(self, log: str, entry: LoggedAccess | Refused) -> Row:
         """The cells of a touch, or of a row that is set aside."""
         if isinstance(entry, Refused):
-            return _aside(log, entry, BAD_LINE)
+            return _quarantined(log, entry, BAD_LINE)
         text = f"{entry.who} {entry.act} {entry.on}"
         principal = self._principal(entry.who)
         if isinstance(principal, str):
-            return _aside(log, Refused(entry.place, text, principal), UNKNOWN_PRINCIPAL)
+            return _quarantined(log, Refused(entry.place, text, principal), UNKNOWN_PRINCIPAL)
         operation = self._operation(entry.act)
         if operation is None:
             detail = f"`{entry.act}` is neither an operation nor a privilege"
-            return _aside(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
+            return _quarantined(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
         try:
             entity = self._entity(entry.on)
         except (BadInput, Unknown) as error:
-            return _aside(log, Refused(entry.place, text, str(error)), BAD_NAME)
+            return _quarantined(log, Refused(entry.place, text, str(error)), BAD_NAME)
         if not _is_about(self._system.model, operation, entity):
             detail = f"`{operation}` is not asked about `{entity.type or 'no resource'}`"
-            return _aside(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
+            return _quarantined(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
         cells = (principal, operation, *entity, self._above(entity))
         return (log, *cells, entry.day, entry.times, entry.allowed, None, None, entry.place, None)
 

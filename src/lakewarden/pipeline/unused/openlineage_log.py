@@ -21,7 +21,7 @@ from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
-from lakewarden.pipeline.unused.access_record import Touch, day_of, text_of, value_at
+from lakewarden.pipeline.unused.access_record import LoggedAccess, day_of, text_of, value_at
 from lakewarden.pipeline.unused.log_lines import Read, json_object, lines, or_error
 from lakewarden.pipeline.unused.mapping import Tables
 
@@ -35,7 +35,7 @@ def read_openlineage(file: File, tables: Tables) -> Read:
         yield from or_error(place, line, partial(_event, tables))
 
 
-def _event(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+def _event(tables: Tables, place: str, line: str) -> Iterator[LoggedAccess]:
     event = json_object(place, line)
     if str(event.get("eventType", "")).upper() != _COMPLETE:
         return
@@ -45,7 +45,7 @@ def _event(tables: Tables, place: str, line: str) -> Iterator[Touch]:
     for act, names in sorted(touched):
         on = tables.entity.of(dict(zip(_PARTS[-len(names) :], names, strict=True)))
         who = tables.principal.of(event)
-        yield Touch(place, who, act, on, day_of(event.get("eventTime")))
+        yield LoggedAccess(place, who, act, on, day_of(event.get("eventTime")))
 
 
 def _tables(event: Mapping[str, object], key: str) -> Iterator[tuple[str, ...]]:

@@ -91,7 +91,7 @@ class Proposer:
         """The reason why the statement cannot be changed, or None."""
         if statement.id in self.model.immutable_ids or is_implied(statement):
             return FIXED
-        return None if self._is_sayable(statement) else UNSAYABLE
+        return None if self._is_expressible(statement) else UNSAYABLE
 
     def change(self, statement: Statement, used: Iterable[Used]) -> Change | None:
         """The remainder of an ALLOW in force, with the uses `used`; None: nothing changes."""
@@ -102,7 +102,7 @@ class Proposer:
             return Change(statement, (replace(statement, active=False),))
         for groups, scopes in self._ways(statement, cells):
             replacements = tuple(self._named(statement, _parts(groups, scopes)))
-            if len(replacements) <= self.pieces and all(map(self._is_sayable, replacements)):
+            if len(replacements) <= self.pieces and all(map(self._is_expressible, replacements)):
                 return None if replacements == (statement,) else Change(statement, replacements)
         return None
 
@@ -180,7 +180,7 @@ class Proposer:
     def _may_be_named(self, entity: Entity) -> bool:
         return self.model.judged(entity.type) or entity in self.stored
 
-    def _is_sayable(self, statement: Statement) -> bool:
+    def _is_expressible(self, statement: Statement) -> bool:
         """Whether a policy file can express exactly this, and `plan` accepts it."""
         scope = statement.scope
         if isinstance(scope, On) and not self._may_be_named(scope.entity):

@@ -194,7 +194,7 @@ class _Comparing:
         folder = self.job.folder("place") / "accesses"
         return parquet_output.read(self.job.spark, folder, ACCESSES)
 
-    def judge(self, folder: Location) -> Counts:
+    def evaluate_accesses(self, folder: Location) -> Counts:
         done = self._accesses.where("allowed")
         usage = decided(self._blocks, done, self.context, self.criteria.pieces)
         parquet_output.write(usage, folder / "said")
@@ -304,7 +304,11 @@ STAGES: Final = (
         "{accesses:,} accesses, {quarantined:,} set aside",
     ),
     Stage(
-        "judge", ("place",), _Comparing.judge, (), "{used:,} uses, {denied:,} not allowed any more"
+        "judge",
+        ("place",),
+        _Comparing.evaluate_accesses,
+        (),
+        "{used:,} uses, {denied:,} not allowed any more",
     ),
     Stage(
         "propose",

@@ -107,9 +107,9 @@ class _Way(NamedTuple):
 class Ways:
     """The ways of the accesses in one block. `pieces`: how many anchors may replace one."""
 
-    def __init__(self, judged: CompiledBlock, now: float, pieces: int) -> None:
-        self._judged = judged
-        self._matrix = Matrix(judged.snapshot)
+    def __init__(self, compiled_block: CompiledBlock, now: float, pieces: int) -> None:
+        self._compiled_block = compiled_block
+        self._matrix = Matrix(compiled_block.snapshot)
         self._now = now
         self._pieces = pieces
         self._uses: dict[tuple[str, Cell], Use] = {}
@@ -121,7 +121,7 @@ class Ways:
 
     def take(self, access: Access) -> None:
         """Explains one access."""
-        principal = self._judged.snapshot.coded.memberships.principals[access.principal]
+        principal = self._compiled_block.snapshot.coded.memberships.principals[access.principal]
         request = Request(principal, access.operation, access.entity, self._now)
         if not self._matrix.decide(request).allow:
             self._denied.append(access.number)
@@ -143,7 +143,7 @@ class Ways:
 
         COST: accesses of one role set to entities of one class are explained once.
         """
-        matrix, tree = self._matrix, self._judged.snapshot.coded.tree
+        matrix, tree = self._matrix, self._compiled_block.snapshot.coded.tree
         id = tree.find(access.entity)
         if id is None or id in subject.owned_subtree:
             return None
@@ -161,7 +161,7 @@ class Ways:
         explained = explain(self._matrix, request).rule
         if explained is None:
             return _Way("null", ()), False
-        model = self._judged.snapshot.model
+        model = self._compiled_block.snapshot.model
         rule = self._matrix.operation(access.operation).rule(access.entity.type)
         steps: list[tuple[Cell, Entity]] = []
 
@@ -180,7 +180,7 @@ class Ways:
         self, privilege: str, statements: tuple[str, ...], subject: Subject
     ) -> Iterator[Cell]:
         """The cells of the statements that give the privilege there."""
-        snapshot = self._judged.snapshot
+        snapshot = self._compiled_block.snapshot
         ids = snapshot.coded.memberships.ids
         for id in statements:
             statement = snapshot.table.statements[id]
@@ -194,7 +194,7 @@ class Ways:
         """The words of the statement that give the privilege."""
         key = (statement.id, privilege)
         if key not in self._words:
-            model = self._judged.snapshot.model
+            model = self._compiled_block.snapshot.model
             alone = (
                 (name, replace(statement, privileges=frozenset({name})))
                 for name in statement.privileges
@@ -207,7 +207,7 @@ class Ways:
 
     def _use(self, access: Access, way: str, cell: Cell, at: Entity) -> None:
         """Counts a cell for the accesses of a way."""
-        snapshot = self._judged.snapshot
+        snapshot = self._compiled_block.snapshot
         id, privilege, principal = cell
         statement = snapshot.table.statements[id]
         use = self._uses.get((way, cell))
@@ -225,10 +225,10 @@ class Ways:
         if place is None or place not in snapshot.coded.tree.stored:
             use.narrower.add(())
             return
-        use.places.add(int(self._judged.block.ids[place]))
+        use.places.add(int(self._compiled_block.block.ids[place]))
         key = (id, privilege, place)
         if key not in self._chains:
-            self._chains[key] = chain(self._judged, statement, privilege, place)
+            self._chains[key] = chain(self._compiled_block, statement, privilege, place)
         use.narrower.add(self._chains[key])
 
     def _act(self, access: Access, subject: Subject, node: Node, step: Step) -> bool:
@@ -236,7 +236,7 @@ class Ways:
 
         Returns whether the decision depends on that.
         """
-        model = self._judged.snapshot.model
+        model = self._compiled_block.snapshot.model
         is_personal = isinstance(node, (IsSelf, Owner, ServiceAdmin))
         if access.n:
             self._acted.update((access.principal, p) for p in self._as(subject, node, step))
@@ -249,7 +249,7 @@ class Ways:
 
     def _as(self, subject: Subject, node: Node, step: Step) -> Iterator[int]:
         """The principals that the user acts as in a node that holds, beyond those of statements."""
-        coded = self._judged.snapshot.coded
+        coded = self._compiled_block.snapshot.coded
         if isinstance(node, ServiceAdmin):
             yield coded.memberships.ids[SERVICE_ADMINS]
         own = None if step.entity is None else coded.model.principal_kind(step.entity)

@@ -31,7 +31,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import parse
-from lakewarden.pipeline.unused.access_record import Touch, day_of, text_of, value_at
+from lakewarden.pipeline.unused.access_record import LoggedAccess, day_of, text_of, value_at
 from lakewarden.pipeline.unused.log_lines import Read, cells, json_object, lines, or_error, records
 from lakewarden.pipeline.unused.mapping import Tables
 
@@ -46,7 +46,7 @@ _CSVLOG: Final = {"log_time": 0, "user_name": 1, "database_name": 2, "message": 
 _WRITES: Final = frozenset({"insert", "update", "delete"})
 
 
-def _touch(
+def _logged_access(
     place: str,
     who: object,
     act: str,
@@ -55,9 +55,9 @@ def _touch(
     tables: Tables,
     *,
     is_view: bool = False,
-) -> Touch:
+) -> LoggedAccess:
     on = (tables.view if is_view else tables.entity).of(dict(zip(_PARTS, names, strict=True)))
-    return Touch(place, tables.principal.of({"user": who}), act, on, day_of(when))
+    return LoggedAccess(place, tables.principal.of({"user": who}), act, on, day_of(when))
 
 
 def _fields(text: str, delimiter: str) -> Sequence[str]:
@@ -86,7 +86,7 @@ def read_snowflake(file: File, tables: Tables) -> Read:
         yield from or_error(place, line, partial(_snowflake_line, tables))
 
 
-def _snowflake_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+def _snowflake_line(tables: Tables, place: str, line: str) -> Iterator[LoggedAccess]:
     return _snowflake_row(json_object(place, line), tables, place, line)
 
 
@@ -100,7 +100,7 @@ def _check_history(names: str, place: str) -> None:
 
 def _snowflake_row(
     row: Mapping[str, object], tables: Tables, place: str, _: str
-) -> Iterator[Touch]:
+) -> Iterator[LoggedAccess]:
     record = {name.lower(): value for name, value in row.items()}
     user, when = record.get("user_name"), record.get("query_start_time")
     when = _OFFSET.sub(r"\1", when) if isinstance(when, str) else when
@@ -114,7 +114,7 @@ def _snowflake_row(
         (tables.read_view, read[_VIEW], True),
     ):
         for names in sorted(touched):
-            yield _touch(place, user, act, names, when, tables, is_view=is_view)
+            yield _logged_access(place, user, act, names, when, tables, is_view=is_view)
 
 
 def _snowflake_objects(
@@ -155,7 +155,7 @@ def read_bigquery(file: File, tables: Tables) -> Read:
         yield from or_error(place, line, partial(_bigquery_line, tables))
 
 
-def _bigquery_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+def _bigquery_line(tables: Tables, place: str, line: str) -> Iterator[LoggedAccess]:
     entry = json_object(place, line)
     payload = value_at(entry, "protoPayload")
     metadata = value_at(payload, "metadata") if isinstance(payload, Mapping) else None
@@ -166,7 +166,7 @@ def _bigquery_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
         table = _BIGQUERY_TABLE.fullmatch(text_of(payload, "resourceName"))
         if kind in metadata and table is not None:
             who = text_of(payload, "authenticationInfo.principalEmail")
-            touch = _touch(place, who, act, table.groups(), entry.get("timestamp"), tables)
+            touch = _logged_access(place, who, act, table.groups(), entry.get("timestamp"), tables)
             code = value_at(payload, "status.code") or 0
             if code in (0, _PERMISSION_DENIED):
                 yield touch._replace(allowed=code == 0)
@@ -181,7 +181,7 @@ def read_postgresql(file: File, tables: Tables) -> Read:
         yield from or_error(place, ",".join(row), partial(_csvlog_row, row, tables))
 
 
-def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Iterator[Touch]:
+def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Iterator[LoggedAccess]:
     if len(row) <= _CSVLOG["message"]:
         raise BadInput("expected the columns of a csvlog")
     found = {name: row[at] for name, at in _CSVLOG.items()}
@@ -200,7 +200,7 @@ def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Itera
         raise BadInput(f"expected schema and table in `{audit[6]}`")
     when = found["log_time"].removesuffix(" UTC").removesuffix(" GMT")
     user, whole = found["user_name"], (found["database_name"], *names)
-    yield _touch(place, user, act, whole, when, tables, is_view=kind == "VIEW")
+    yield _logged_access(place, user, act, whole, when, tables, is_view=kind == "VIEW")
 
 
 # Ranger
@@ -212,7 +212,7 @@ def read_ranger(file: File, tables: Tables) -> Read:
         yield from or_error(place, line, partial(_ranger_line, tables))
 
 
-def _ranger_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+def _ranger_line(tables: Tables, place: str, line: str) -> Iterator[LoggedAccess]:
     event = json_object(place, line)
     access = str(event.get("access") or "").lower()
     act = tables.read if access == "select" else tables.write if access in _WRITES else ""
@@ -228,5 +228,5 @@ def _ranger_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
     result = event.get("result")
     if result not in (0, 1):
         raise BadInput("expected 0 or 1 in `result`")
-    touch = _touch(place, event.get("reqUser"), act, names, event.get("evtTime"), tables)
+    touch = _logged_access(place, event.get("reqUser"), act, names, event.get("evtTime"), tables)
     yield touch._replace(allowed=result == 1)

@@ -39,7 +39,7 @@ def entities(original: Original, type: str, names: list[str]) -> Iterator[dict[s
     Raises `BadInput` for an address with neither interface, and `Unavailable` if the names keep
     changing while they are read.
     """
-    original.always("X-RestLi-Protocol-Version", "2.0.0")
+    original.add_header("X-RestLi-Protocol-Version", "2.0.0")
     aspects = f"aspects=List({','.join(names)})"
     paths = (f"/entitiesV2/{quote(urn, safe='')}" for urn in _names(original, type))
     for path, reply in original.each(f"{path}?{aspects}" for path in paths):

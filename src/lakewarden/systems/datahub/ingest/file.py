@@ -82,7 +82,7 @@ class DatahubFile:
         """See `Source`. Each file is read once; its writes are meanwhile stored in `scratch`."""
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
-        if local_mode.has_little(bytes_of(files), spark):
+        if local_mode.is_small_input(bytes_of(files), spark):
             return _read_small(files, system.model, progress)
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 

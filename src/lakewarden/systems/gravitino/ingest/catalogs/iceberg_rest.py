@@ -71,7 +71,7 @@ class IcebergRest:
         with original:
             for record in _Catalog(original, self.warehouse).records():
                 content.take(record)
-        return reading(content, system.model, self.address, original.not_shown())
+        return reading(content, system.model, self.address, original.withheld_lines())
 
 
 class _Catalog:

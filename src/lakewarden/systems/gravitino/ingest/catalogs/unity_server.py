@@ -101,7 +101,7 @@ class UnityServer:
         with original:
             for record in _Metastore(original).records():
                 content.take(record)
-        return reading(content, system.model, self.address, original.not_shown())
+        return reading(content, system.model, self.address, original.withheld_lines())
 
 
 class _Object(NamedTuple):

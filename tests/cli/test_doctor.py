@@ -23,7 +23,7 @@ def test_a_store_that_is_well_has_nothing_wrong(admin: Admin) -> None:
     found = admin("doctor")
     assert found.code == 0, found.out
     assert "bad" not in found.out
-    assert "mind that in datahub `view_authorization` is off: everybody is shown" in found.out
+    assert "datahub: `view_authorization` is off: everybody is shown" in found.out
     told = findings(admin)
     assert {
         "systems",

@@ -102,7 +102,7 @@ def _server(report: Report, server: Server) -> None:
         raise Unavailable(f"no lakewarden server answers at `{server.address}`")
     report.add("server", "ok", f"answers at `{server.address}`")
     for weakness in live.body.get("warnings", ()):
-        report.add("server", "warning", f"mind that {weakness}")
+        report.add("server", "warning", weakness)
     ready = server.look("/readyz", as_anybody=True)
     if ready.status != 200:
         report.add("readiness", "bad", f"it is not ready: {ready.body.get('status', 'not ready')}")

@@ -105,7 +105,7 @@ def systems() -> Iterator[Check]:
 def settings(weakened: Iterable[str], without_effect: Iterable[str]) -> Iterator[Check]:
     """Reports protections that are switched off, and settings without effect."""
     for sentence in weakened:
-        yield Check("settings", "warning", f"mind that {sentence}", "see docs/security.md")
+        yield Check("settings", "warning", sentence, "see docs/security.md")
     for sentence in without_effect:
         yield Check("settings", "warning", sentence, "remove the setting")
 
@@ -136,7 +136,7 @@ def _realms(subject: Subject) -> Iterator[Check]:
         yield Check("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
         for sentence in realm.system.model.weakened:
             fix = f"change the settings of the realm: `PATCH /api/v1/realms/{name}` of a server"
-            yield Check("realms", "warning", f"mind that in {name} {sentence}", fix)
+            yield Check("realms", "warning", f"{name}: {sentence}", fix)
     for name, closed in sorted(state.closed.items()):
         digest = "" if closed.realm.text is None else f" with the digest {closed.realm.text.digest}"
         fix = f"restore the text{digest} of its model, or a backup"

@@ -11,7 +11,7 @@ from tests.app.serving import Served
 from tests.ui.browser import Visits, pages, tab
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +68,60 @@ def test_text_of_twice_the_size_fits(visit: Visits) -> None:
         for path, search in pages():
             found.go(path, **search)
             found.page.evaluate("document.documentElement.style.fontSize = '175%'")
+            assert found.overflow() <= 0, path
+            assert found.barriers() == [], path
+
+
+@night
+def test_the_current_tab_is_in_view(visit: Visits) -> None:
+    """Of five tabs a phone shows three."""
+    with visit("admin", "narrow") as found:
+        found.open("/ui/ask/denials")
+        found.page.evaluate("document.fonts.ready")
+        tab = found.page.get_by_role("link", name="Denials").bounding_box()
+        assert tab is not None
+        assert tab["x"] + tab["width"] <= 390
+
+
+@night
+def test_a_field_shows_the_realm_that_its_page_acts_on(visit: Visits) -> None:
+    with visit("admin") as found:
+        for page in ("plan", "matrix", "statements"):
+            found.open(f"/ui/r/_server/{page}")
+            assert found.page.get_by_label("Realm", exact=True).input_value() == "_server"
+
+
+@night
+def test_an_empty_tree_is_without_barriers(visit: Visits) -> None:
+    def empty(route: Route) -> None:
+        route.fulfill(json={"children": [], "total": 0, "page": {"next_token": ""}})
+
+    with visit("admin") as found:
+        found.page.route("**/children?*", empty)
+        found.open("/ui/assets")
+        found.page.get_by_text("Nothing here that you may see.").wait_for()
+        assert found.barriers() == []
+
+
+@night
+def test_long_names_and_many_of_them_fit(browser: Browser, own_served: Served) -> None:
+    names = ["W" * 120, *(f"Wolfeschlegelsteinhausenbergerdorff-{n}" for n in range(8))]
+    body = {
+        "privileges": ["READ"],
+        "to": [f"user:{name}" for name in names],
+        "on": "namespace:sales",
+    }
+    path = "/api/v1/realms/cdap/statements/long"
+    assert own_served.ask("PUT", path, body, user="admin").status < 300
+    with tab(browser, own_served.address, viewport={"width": 1024, "height": 800}) as found:
+        found.sign_in("admin")
+        for path, search in (
+            ("/ui/principal", {"realm": "cdap", "p": f"user:{names[0]}"}),
+            ("/ui/r/cdap/statement", {"id": "long"}),
+            ("/ui/asset", {"realm": "cdap", "e": "namespace:sales", "tab": "rules"}),
+            ("/ui/ask/who", {"realm": "cdap", "do": "namespace.get", "on": "namespace:sales"}),
+        ):
+            found.go(path, **search)
             assert found.overflow() <= 0, path
             assert found.barriers() == [], path
 

@@ -74,6 +74,26 @@ def test_what_is_offered_is_never_denied(own_visit: Visits, peopled: Served, per
     assert denied == {}
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("path", "search"),
+    [
+        ("/ui/r/gravitino/plan", {}),
+        ("/ui/r/gravitino/limit", {"kind": "filter"}),
+        ("/ui/r/gravitino/limit", {"id": "hide-iban"}),
+        ("/ui/r/datahub/policy/new", {}),
+    ],
+)
+def test_a_form_that_would_be_refused_is_not_shown(
+    visit: Visits, path: str, search: dict[str, str]
+) -> None:
+    """Its address can be in a link from somebody else."""
+    with visit(CONSUMER) as found:
+        found.open(path, **search)
+        found.page.get_by_text("An administrator of the realm can grant it.").wait_for()
+        assert found.page.locator("main").locator("input, textarea, select, button").count() == 0
+
+
 @pytest.mark.nightly  # every page, and every operation of three realms
 def test_no_hidden_name_is_shown(own_visit: Visits, peopled: Served) -> None:
     """Trial 24: what a consumer may not see is named nowhere, except in the address itself."""

@@ -9,6 +9,15 @@ export function t(text: string, values?: Record<string, unknown>): string {
   return i18n._(text, values);
 }
 
+/**
+ * A message as a sentence: messages begin with a small letter and have no full stop. Code in
+ * backticks stays as it is.
+ */
+export function asSentence(message: string): string {
+  const said = message.trim();
+  return said && said.charAt(0).toUpperCase() + said.slice(1) + (/[.!?]$/.test(said) ? "" : ".");
+}
+
 const whole = new Intl.NumberFormat("en");
 
 /** An integer in the reader's format: `1,949`. */
@@ -27,6 +36,19 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** A moment (RFC 3339 or seconds since the epoch) with date and time. */
 export function moment(at: string | number): string {
   return day.format(new Date(typeof at === "number" ? at * 1_000 : at));
+}
+
+const second = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+/** A moment to the second, for events that follow each other. */
+export function exactMoment(at: number): string {
+  return second.format(new Date(at * 1_000));
+}
+
+/** The reader's time zone, in which moments are shown: `UTC`, `GMT+1`. */
+export function zoneName(): string {
+  const parts = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts();
+  return parts.find((one) => one.type === "timeZoneName")?.value ?? "";
 }
 
 /**

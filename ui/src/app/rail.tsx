@@ -158,7 +158,7 @@ function Foot({ realms }: { realms: Realm[] }) {
   return (
     <div className={styles.foot}>
       <span data-state={readiness.down ? "down" : "up"}>
-        {readiness.down ? t("Not as it should be") : t("Healthy")}
+        {readiness.down ? t("Not healthy") : t("Healthy")}
       </span>
       <span>
         {entities > 0

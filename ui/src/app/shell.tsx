@@ -10,7 +10,7 @@ import { Icon } from "../parts/icon";
 import { bare, Name } from "../parts/name";
 import { MessageText } from "../parts/message-text";
 import { ToastRegion } from "../parts/toast";
-import { count, t } from "../words";
+import { asSentence, count, t } from "../words";
 import { KeySheet } from "./key-sheet";
 import { useKeys } from "../parts/keys";
 import { useOfferKeys, usePlaceKeys, useRowKeys } from "./keys";
@@ -193,7 +193,7 @@ function Banners() {
     <div className={styles.banners}>
       {readiness.weak.map((text) => (
         <p key={text} className={styles.banner} role="status">
-          <b>{t("Protection is weakened.")}</b> <MessageText text={text} />
+          <b>{t("Protection is weakened.")}</b> <MessageText text={asSentence(text)} />
         </p>
       ))}
       {readiness.down && (

@@ -78,6 +78,7 @@ export function EffectCard({
   title = t("If you save this"),
   foot,
   hasWords = true,
+  hint = "",
 }: {
   realm: string;
   effect: Effect;
@@ -85,6 +86,8 @@ export function EffectCard({
   foot?: ReactNode;
   /** Whether the changed statements are worded here, not elsewhere on the page. */
   hasWords?: boolean;
+  /** The text while there is no draft yet. */
+  hint?: string;
 }) {
   const { shown, problem, isCurrent, isDenied, retry } = effect;
   return (
@@ -94,7 +97,9 @@ export function EffectCard({
       note={shown && t("every person, every asset, revision {revision}", shown)}
       pad={false}
     >
-      {isDenied ? (
+      {hint ? (
+        <p className={styles.note}>{hint}</p>
+      ) : isDenied ? (
         <p className={styles.note}>
           {t("The effect is shown to those who may read the realm. You may save without it.")}
         </p>
@@ -148,11 +153,11 @@ function Shown({
                 acts: used.acts,
                 people: named(used.people),
               })
-            : t("nobody who loses something used it.")}
+            : t("Nobody who loses access used it.")}
         </Note>
       )}
       <Findings title={t("New findings")} state="partial" found={shown.lint_new} />
-      <Findings title={t("Findings that go")} state="allow" found={shown.lint_gone} />
+      <Findings title={t("Resolved findings")} state="allow" found={shown.lint_gone} />
       {hasWords &&
         shown.changes.map((one) => (
           <p key={one.id} className={styles.words} data-realm={realm}>
@@ -237,7 +242,7 @@ export function AccessChange({ access }: { access: Access }) {
   if (lines.length === 0)
     return (
       <Note state="none">
-        <p>{t("Nobody can do anything more, or less.")}</p>
+        <p>{t("Nobody gains or loses access.")}</p>
         {access.privileges.length > 0 && (
           <p className={styles.small}>
             {t("What is granted or taken is open to them by other rules, or opens nothing alone.")}
@@ -290,7 +295,7 @@ export function AccessChange({ access }: { access: Access }) {
       )}
       {!access.whole && (
         <Note state="partial">
-          {t("There is more than was worked out here; what is told is true, but not all.")}
+          {t("Not all changes are shown: there are more than were computed.")}
         </Note>
       )}
     </>

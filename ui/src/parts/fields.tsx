@@ -50,6 +50,19 @@ export function TextField({
   );
 }
 
+type Choices = readonly (readonly [string, string])[];
+
+/**
+ * The choices of a field, with the current value among them: a browser shows a field without it as
+ * set to its first choice, so it would name another realm than the page acts on.
+ */
+export function withCurrent(options: Choices, value: unknown): Choices {
+  const isOffered = options.some(([one]) => one === value);
+  return typeof value !== "string" || value === "" || isOffered
+    ? options
+    : [[value, value], ...options];
+}
+
 /** A choice from a short list, with its label. */
 export function SelectField({
   label,
@@ -59,13 +72,13 @@ export function SelectField({
   options,
   ...rest
 }: Common & {
-  options: readonly (readonly [string, string])[];
+  options: Choices;
 } & Omit<ComponentProps<"select">, "hidden">) {
   return (
     <Field label={label} hint={hint} fault={fault} hidden={hidden}>
       {(ids) => (
         <select className={styles.input} {...ids} {...rest}>
-          {options.map(([value, text]) => (
+          {withCurrent(options, rest.value).map(([value, text]) => (
             <option key={value} value={value}>
               {text}
             </option>

@@ -52,7 +52,11 @@ export function History({
   return (
     <Card title={t("History")}>
       {rows.length === 0 ? (
-        <p>{t("Nothing is known of it: it came with the realm, or the change feed forgot it.")}</p>
+        <p>
+          {t(
+            "No history: it came with the realm, or its changes are no longer in the change feed.",
+          )}
+        </p>
       ) : (
         <ol className={styles.rows}>
           {rows.map((row, place) => (

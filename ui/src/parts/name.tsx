@@ -40,7 +40,7 @@ export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
 /**
  * A text cut in the middle, between characters; those beyond the basic plane are two units long.
  */
-function shortened(text: string, cut: number): string {
+export function shortened(text: string, cut: number): string {
   if (text.length <= cut) return text;
   const half = Math.floor(cut / 2);
   const [head, tail] = [text.slice(0, half), text.slice(-half + 1)];

@@ -67,8 +67,14 @@ function Referred({ word, to }: { word: Word; to: Ref }) {
         </Link>
       );
     case "privilege":
-    case "operation":
       return <code title={to.name}>{word.text}</code>;
+    case "operation":
+      // Its title is words, its name is an identifier.
+      return word.text === to.name ? (
+        <code>{word.text}</code>
+      ) : (
+        <span title={to.name}>{word.text}</span>
+      );
     default:
       return <b>{name}</b>;
   }

@@ -37,6 +37,15 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+/** Instead of a form whose result the server would refuse. */
+export function NoRight({ title }: { title: string }) {
+  return (
+    <Empty title={title}>
+      <p>{t("An administrator of the realm can grant it.")}</p>
+    </Empty>
+  );
+}
+
 /** A problem in the server's own words; for a refusal, who can grant access. */
 export function ProblemView({
   problem,

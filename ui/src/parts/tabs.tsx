@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from "react";
+import { useCallback, useEffect, useRef, type ReactNode } from "react";
 
 import { useKeys } from "./keys";
 import styles from "./tabs.module.css";
@@ -10,13 +10,18 @@ import styles from "./tabs.module.css";
 export function Tabs({ label, children }: { label: string; children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
   const place = useRef("");
-  useEffect(() => {
+  const show = useCallback(() => {
     const here = row.current?.querySelector<HTMLElement>("a[aria-current]");
     const now = here ? `${here.textContent} ${String(here.offsetLeft)}` : "";
     if (now === place.current) return;
     place.current = now;
     here?.scrollIntoView({ block: "nearest", inline: "center" });
-  });
+  }, []);
+  useEffect(show);
+  // Tabs take other places when their font is loaded.
+  useEffect(() => {
+    void document.fonts.ready.then(show);
+  }, [show]);
   useKeys({
     t: () => {
       const links = [...(row.current?.querySelectorAll("a") ?? [])];

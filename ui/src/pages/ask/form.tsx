@@ -159,7 +159,7 @@ export function Examples() {
   // A caller who may not ask about others gets questions about themselves.
   const others = useRights(realm?.name ?? "").may("subject.search");
   return (
-    <Card title={t("What can be asked")}>
+    <Card title={t("Examples")}>
       <ul className={styles.examples}>
         {operations.slice(0, 3).map((one) => (
           <li key={one.name}>

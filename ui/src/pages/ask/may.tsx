@@ -150,7 +150,7 @@ export function Verdict({
       >
         <Card
           title={t("How the rules reach {who}", { who: bare(who) })}
-          note={t("{n, plural, one {# statement speaks} other {# statements speak}} here", {
+          note={t("{n, plural, one {# statement applies} other {# statements apply}}", {
             n: explanation.named.length,
           })}
         >
@@ -175,9 +175,7 @@ export function Verdict({
               </div>
             </>
           ) : (
-            <Empty
-              title={t("No statement that reaches {who} speaks about this.", { who: bare(who) })}
-            >
+            <Empty title={t("No statement about this applies to {who}.", { who: bare(who) })}>
               <Link to="/ask/who" search={{ realm, do: act, on }}>
                 {t("Who may?")}
               </Link>

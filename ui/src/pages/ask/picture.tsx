@@ -188,7 +188,7 @@ export function PathList({ path }: { path: Path }) {
                   {into(need.id).map((node) => (
                     <p key={node.id} className={styles.via}>
                       {node.kind === "person"
-                        ? t("by what {person} is", { person: tail(node.name) })
+                        ? t("without a statement")
                         : `${linesOf(node).join(" ")} (${way(node).join(" → ")})`}
                     </p>
                   ))}

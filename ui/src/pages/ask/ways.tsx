@@ -83,9 +83,7 @@ function Need({ need }: { need: Schemas["MissingGrant"] }) {
         )}
       </p>
       {need.can_be_granted_by === null ? (
-        <p className={styles.doers}>
-          {t("Nothing hands this out here; an administrator of the realm can.")}
-        </p>
+        <p className={styles.doers}>{t("Only an administrator of the realm can grant this.")}</p>
       ) : (
         <Doers names={need.can_be_granted_by} />
       )}

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
 import { $api, api, problemOf } from "../../api/client";
 import { CommandButton, CopyButton } from "../../parts/copy";
@@ -12,6 +12,7 @@ import { Segments } from "../../parts/tabs";
 import { t } from "../../words";
 import styles from "./ask.module.css";
 import { AskTabs, Examples, QuestionForm } from "./form";
+import { grouped } from "./grouped";
 import { Reasons } from "./reasons";
 import { quoted } from "./shell-word";
 
@@ -62,7 +63,7 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
     { retry: false },
   );
   const [shape, setShape] = useState<"reasons" | "people">("reasons");
-  const reasons = why.data?.reasons;
+  const reasons = useMemo(() => why.data?.reasons && grouped(why.data.reasons), [why.data]);
   if (people.isPending) return <Loading rows={6} />;
   if (people.error)
     return <ProblemView problem={problemOf(people.error)} onRetry={people.refetch} />;

@@ -60,7 +60,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
         <>
           <OwnAccess realm={realm} entity={entity} />
           <p className={styles.left}>
-            {t("Who else reaches it is shown to those who may ask about others.")}{" "}
+            {t("Who else has access is shown to users who may ask about others.")}{" "}
             {!!problem.may_grant?.length && (
               <>
                 {t("Who can grant that:")} <Name text={problem.may_grant.join(", ")} />
@@ -101,12 +101,12 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
       )}
       <Card
         pad={false}
-        title={t("{n, plural, =0 {Nobody reaches it} one {# person} other {# people}}", {
+        title={t("{n, plural, =0 {Nobody has access} one {# person} other {# people}}", {
           n: table.people,
         })}
         note={
           rows === "groups"
-            ? t("of {known}; who is in two groups counts in both rows", {
+            ? t("of {known}; members of several groups count in each", {
                 known: count(table.known),
               })
             : t("of {known}", { known: count(table.known) })
@@ -176,7 +176,7 @@ function Rest({ table, onMore }: { table: AccessTable; onMore: () => void }) {
       {closed.rows > 0 && (
         <p>
           {t(
-            "Not shown: {people, plural, one {# person} other {# people}} in {rows, plural, one {# row} other {# rows}} of which nobody reaches it.",
+            "Not shown: {people, plural, one {# person} other {# people}} in {rows, plural, one {# row} other {# rows}} without access.",
             { people: closed.people, rows: closed.rows },
           )}
         </p>

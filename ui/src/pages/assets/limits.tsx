@@ -55,9 +55,9 @@ export function Limits({ realm, entity }: { realm: string; entity: string }) {
 }
 
 function Seen({ realm, seen }: { realm: string; seen: Sight }) {
-  if (!seen.may_read) return <p role="status">{t("It may not be read at all.")}</p>;
+  if (!seen.may_read) return <p role="status">{t("No read access.")}</p>;
   if (seen.filters.length === 0 && seen.columns.length === 0)
-    return <p role="status">{t("All rows and all values are seen.")}</p>;
+    return <p role="status">{t("All rows and values are visible.")}</p>;
   return (
     <>
       {seen.filters.length > 0 && (

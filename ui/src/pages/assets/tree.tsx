@@ -36,7 +36,7 @@ export default function Assets() {
           }}
         />
         <TextField
-          label={t("Name holds")}
+          label={t("Name contains")}
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -117,17 +117,32 @@ function Level({
     { params: { path: { realm }, query: { of, q: text || undefined, "page.limit": size } } },
     { placeholderData: (before) => before },
   );
-  if (inside.isPending) return <Loading />;
+  if (inside.isPending)
+    return (
+      <li>
+        <Loading />
+      </li>
+    );
   if (inside.error)
-    return <ProblemView problem={problemOf(inside.error)} onRetry={() => void inside.refetch()} />;
+    return (
+      <li>
+        <ProblemView problem={problemOf(inside.error)} onRetry={() => void inside.refetch()} />
+      </li>
+    );
   const { children, total } = inside.data;
   if (total === 0 && text !== undefined)
     return (
-      <Empty
-        title={text ? t("No name at the top holds this.") : t("Nothing here that you may see.")}
-      >
-        {!text && of === undefined && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
-      </Empty>
+      <li>
+        <Empty
+          title={
+            text
+              ? t("No name at the top level contains this.")
+              : t("Nothing here that you may see.")
+          }
+        >
+          {!text && of === undefined && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
+        </Empty>
+      </li>
     );
   return (
     <>

@@ -15,7 +15,7 @@ import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { say } from "../../parts/toast";
-import { count, moment, startOf, t } from "../../words";
+import { count, exactMoment, startOf, t, zoneName } from "../../words";
 import styles from "./audit.module.css";
 
 const route = getRouteApi("/audit");
@@ -80,8 +80,8 @@ export default function Audit() {
           }}
         />
         {field("actor", t("Who"))}
-        {field("operation", t("Did (how it begins)"))}
-        {field("target", t("On (how it begins)"))}
+        {field("operation", t("Operation starts with"))}
+        {field("target", t("Target starts with"))}
         <SelectField
           label={t("Outcome")}
           value={outcome ?? ""}
@@ -106,7 +106,7 @@ export default function Audit() {
             set("until")(event.target.value);
           }}
         />
-        {field("q", t("Anywhere"))}
+        {field("q", t("Any field contains"))}
         <Check
           label={t("Live")}
           checked={live}
@@ -120,7 +120,7 @@ export default function Audit() {
         <ProblemView problem={problemOf(trail.error)} onRetry={() => void trail.refetch()} />
       )}
       {trail.data && rows.length === 0 && (
-        <Empty title={t("No row fits.")}>
+        <Empty title={t("No row matches the filters.")}>
           <Button
             onClick={() => {
               void navigate({ search: {} });
@@ -142,7 +142,7 @@ export default function Audit() {
             columns={[
               {
                 key: "when",
-                title: t("When"),
+                title: t("When ({zone})", { zone: zoneName() }),
                 cell: (row) => (
                   <button
                     type="button"
@@ -151,12 +151,12 @@ export default function Audit() {
                       setOpen(row);
                     }}
                   >
-                    {moment(Number(told(row).time))}
+                    {exactMoment(Number(told(row).time))}
                   </button>
                 ),
               },
               { key: "who", title: t("Who"), cell: (row) => <Name text={said(row, "actor")} /> },
-              { key: "did", title: t("Did"), cell: (row) => <Act row={row} /> },
+              { key: "did", title: t("Operation"), cell: (row) => <Act row={row} /> },
               {
                 key: "on",
                 title: t("On"),
@@ -268,5 +268,5 @@ function Verify() {
     else if (data.whole) say(t("The trail is whole: {rows} rows.", { rows: data.rows }));
     else say(t("Row {row} {what}", { row: data.row ?? 0, what: data.what }));
   };
-  return <Button onClick={() => void verify()}>{t("Check the chain")}</Button>;
+  return <Button onClick={() => void verify()}>{t("Verify the trail")}</Button>;
 }

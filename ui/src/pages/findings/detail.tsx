@@ -78,7 +78,7 @@ export function Detail({
         <MessageText text={finding.says} />.
       </p>
       <p>
-        <MessageText text={t("How to mend it: {fix}.", { fix: finding.fix })} />
+        <MessageText text={t("How to fix it: {fix}.", { fix: finding.fix })} />
       </p>
       <FirstSeen realm={realm} finding={finding} />
       {problem && <ProblemView problem={problem} />}

@@ -122,8 +122,8 @@ export default function Findings() {
         <Empty
           title={
             rule || severity || left || since
-              ? t("No finding fits these filters.")
-              : t("{n, plural, one {# rule} other {# rules}} looked, nothing found.", {
+              ? t("No finding matches these filters.")
+              : t("{n, plural, one {# rule} other {# rules}} checked, no findings.", {
                   n: lint.data.rules,
                 })
           }
@@ -175,7 +175,7 @@ export default function Findings() {
               { key: "says", title: t("Says"), cell: (one) => <MessageText text={one.says} /> },
               {
                 key: "fix",
-                title: t("How to mend it"),
+                title: t("How to fix it"),
                 minor: true,
                 cell: (one) => <MessageText text={one.fix} />,
               },

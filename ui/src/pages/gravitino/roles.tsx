@@ -89,7 +89,7 @@ export default function Roles() {
         <ProblemView problem={problemOf(roles.error)} onRetry={() => void roles.refetch()} />
       )}
       {roles.data && rows.length === 0 && (
-        <Empty title={q ? t("No role is called so.") : t("There are no roles yet: create one.")} />
+        <Empty title={q ? t("No role has this name.") : t("There are no roles yet: create one.")} />
       )}
       {rows.length > 0 && (
         <Card pad={false}>

@@ -18,6 +18,7 @@ import { count, t } from "../../words";
 import { Against, comparedWith, thenCalled } from "./against";
 import { rowName, says, type Cell, type Matrix } from "./cell";
 import { changes } from "./changes";
+import { firstOperation, firstType } from "./first";
 import { Grid } from "./grid";
 import styles from "./matrix.module.css";
 
@@ -39,11 +40,9 @@ export default function MatrixPage() {
   const operations = (vocabulary.data?.operations ?? []).filter((one) =>
     one.types.some((on) => on !== "none"),
   );
-  const reading = operations.filter((one) => one.ways.includes("read"));
-  const usual = reading.find((one) => one.types.includes("table")) ?? reading[0] ?? operations[0];
-  const chosen = operations.find((one) => one.name === ask) ?? usual;
+  const chosen = operations.find((one) => one.name === ask) ?? firstOperation(operations);
   const types = (chosen?.types ?? []).filter((on) => on !== "none" && on !== "any");
-  const about = type ?? types[0];
+  const about = type ?? firstType(types);
   return (
     <Page title={t("Matrix")}>
       <Filters>
@@ -194,10 +193,10 @@ function Answer({ question }: { question: MatrixQuestion }) {
       }
     >
       <Card
-        title={t("{rows} role sets × {columns} classes", {
-          rows: count(matrix.rows.length),
-          columns: count(matrix.columns.length),
-        })}
+        title={t(
+          "{rows, plural, one {# role set} other {# role sets}} × {columns, plural, one {# class} other {# classes}}",
+          { rows: matrix.rows.length, columns: matrix.columns.length },
+        )}
         note={
           against === undefined
             ? t("{pairs} pairs of user and entity are allowed", {
@@ -287,7 +286,7 @@ function Legend({ matrix, isCompared }: { matrix: Matrix; isCompared: boolean })
       {(other.rows > 0 || other.columns > 0) && (
         <span>
           {t(
-            "not shown: {users} people in {rows} role sets, {entities} entities in {columns} classes",
+            "Not shown: {users} people in {rows} role sets, {entities} entities in {columns} classes",
             {
               users: count(other.users),
               rows: count(other.rows),

@@ -8,7 +8,7 @@ import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
 import { Card, Page } from "../../parts/page";
 import { Loading, ProblemView, Empty } from "../../parts/states";
-import { bare, Name } from "../../parts/name";
+import { Sentence } from "../../parts/sentence";
 import { ago, count, t } from "../../words";
 import { QuestionForm } from "../ask/form";
 import { useNavigate } from "@tanstack/react-router";
@@ -135,10 +135,7 @@ function Latest() {
             return (
               <li key={row.seq} className={styles.change}>
                 <span title={operation}>
-                  <b>
-                    <Name text={String(event.actor ?? "")} />
-                  </b>{" "}
-                  {row.title || operation}: <Name text={bare(String(event.target ?? ""))} />
+                  <Sentence words={row.words} />
                 </span>
                 <time>{ago(Number(event.time))}</time>
               </li>

@@ -9,7 +9,7 @@ import { Button, buttonClass } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { History } from "../../parts/history";
-import { bare, kindOf, Name } from "../../parts/name";
+import { bare, kindOf, Name, shortened } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Tabs } from "../../parts/tabs";
@@ -50,7 +50,7 @@ export default function Principal() {
             {t("Compare")}
           </Link>
           <Link className={buttonClass()} to="/ask/what" search={{ realm: here, who: p }}>
-            {t("What may {name} do?", { name: bare(p) })}
+            {t("What may {name} do?", { name: shortened(bare(p), 40) })}
           </Link>
         </>
       }
@@ -97,11 +97,15 @@ function Summary({ realm, principal }: { realm: string; principal: string }) {
       <Reaches realm={realm} summary={data} />
       {reads && (
         <Card
-          title={t("Statements that name {name}", { name: bare(principal) })}
-          note={t("{n} name what it acts as", { n: count(data.statements.length) })}
+          title={t("Statements that name {name}", { name: shortened(bare(principal), 40) })}
+          note={t("{n} with its groups and roles", { n: count(data.statements.length) })}
           pad={false}
         >
-          <StatementRows realm={realm} to={data.principal} />
+          <StatementRows
+            realm={realm}
+            to={data.principal}
+            none={t("No statement names it directly.")}
+          />
         </Card>
       )}
     </Beside>
@@ -118,7 +122,9 @@ function Reaches({ realm, summary }: { realm: string; summary: Told }) {
   const most = Math.max(1, ...summary.reached.map((one) => one.entities));
   return (
     <Card
-      title={kindOf(summary.principal) === "group" ? t("What it alone opens") : t("Reaches")}
+      title={
+        kindOf(summary.principal) === "group" ? t("Access through this group alone") : t("Reaches")
+      }
       note={summary.last_used ? t("last used {day}", { day: summary.last_used }) : undefined}
     >
       {summary.reached.length === 0 ? (
@@ -211,7 +217,7 @@ function Belongs({ realm, summary }: { realm: string; summary: Told }) {
           of: bare(leaving ?? ""),
         })}
       >
-        <EffectCard realm={realm} effect={effect} title={t("What that takes")} />
+        <EffectCard realm={realm} effect={effect} title={t("Access lost")} />
       </Drawer>
     </Card>
   );

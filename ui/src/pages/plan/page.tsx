@@ -13,7 +13,7 @@ import { AccessChange } from "../../parts/effect";
 import { Check, Field, Filters, SelectField, TextField } from "../../parts/fields";
 import { Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
-import { Empty, ProblemView } from "../../parts/states";
+import { Empty, NoRight, ProblemView } from "../../parts/states";
 import { keepPlanned, PLANNED } from "../../parts/planned";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
@@ -35,6 +35,13 @@ const NEW: Draft = { name: "policy.toml", text: "", keeper: "policy", adopts: fa
 /** A policy file compared with the realm: what it would change, and applying it. */
 export default function PlanPage() {
   const { realm } = route.useParams();
+  const rights = useRights(realm);
+  if (rights.known && !rights.may("realm.plan"))
+    return (
+      <Page title={t("Plan")} where={<Name text={realm} />}>
+        <NoRight title={t("You may not plan changes of this realm.")} />
+      </Page>
+    );
   return <Editor key={realm} realm={realm} />;
 }
 
@@ -152,7 +159,7 @@ function Editor({ realm }: { realm: string }) {
           }}
         />
         <Check
-          label={t("Adopt what nobody keeps")}
+          label={t("Adopt statements without a keeper")}
           checked={draft.adopts}
           onChange={(event) => {
             change({ adopts: event.target.checked });
@@ -196,7 +203,7 @@ function Editor({ realm }: { realm: string }) {
         )}
         {!draft.text && (
           <Button disabled={busy} onClick={() => void start()}>
-            {t("Start from what the realm holds")}
+            {t("Start from the realm’s statements")}
           </Button>
         )}
       </div>
@@ -319,7 +326,7 @@ function Shown({
         </ul>
       </Card>
       <Card
-        title={t("What that gives and takes")}
+        title={t("Access gained and lost")}
         note={t("{gained} gained, {lost} lost; {users} people, {entities} entities", {
           gained: count(access.gained),
           lost: count(access.lost),

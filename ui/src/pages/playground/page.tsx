@@ -131,7 +131,7 @@ function Outcome({ run, wrong, text }: { run: Run | null; wrong: number; text: s
   if (!run) return <Empty title={t("Run the scenario: each case says what it expects.")} />;
   if (run.errors.length > 0)
     return (
-      <Card title={t("The text has a mistake")}>
+      <Card title={t("The text has an error")}>
         {run.errors.map((one) => (
           <div key={one.says} role="alert">
             <p>{one.says}</p>

@@ -111,7 +111,13 @@ export function Draft({
     withResolver: true,
   });
   const hasEffect = (dirty && !isOutdated) || !urn;
-  const effect = useEffectOf(realm, hasEffect ? drafted(urn, { ...info, state: "ACTIVE" }) : null);
+  // A policy that nobody wrote anything in yet has no effect, and no findings.
+  const isBlank = !urn && !from && !dirty;
+  const isPreviewed = hasEffect && !isBlank;
+  const effect = useEffectOf(
+    realm,
+    isPreviewed ? drafted(urn, { ...info, state: "ACTIVE" }) : null,
+  );
   const { isSeen } = effect;
   const row = useRow(realm, urn);
   const change = effect.shown?.changes[0];
@@ -156,7 +162,7 @@ export function Draft({
       }
     >
       <div className={styles.top}>
-        {isReader && <p>{t("Policies are changed by those who may manage them here.")}</p>}
+        {isReader && <p>{t("You may read this policy, but not change it.")}</p>}
         {locked && !isReader && <Locked because={row?.immutable_because} />}
         {problem && <ProblemView problem={problem} />}
         {info.privileges.length > 0 && (
@@ -194,6 +200,7 @@ export function Draft({
               effect={effect}
               title={isActive ? undefined : t("Once it is active")}
               hasWords={false}
+              hint={isBlank ? t("Who gains and loses access is shown here as you write.") : ""}
               foot={
                 <Foot
                   isActive={isActive}

@@ -59,7 +59,9 @@ export default function Policies() {
           <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />
         )}
         {found.data && total === 0 && (
-          <Empty title={isNarrowed ? t("No policy fits.") : t("There is no policy yet.")} />
+          <Empty
+            title={isNarrowed ? t("No policy matches the filters.") : t("There is no policy yet.")}
+          />
         )}
         {rows.length > 0 && (
           <List

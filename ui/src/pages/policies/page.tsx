@@ -2,8 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 
 import { problemOf, type Problem } from "../../api/client";
+import { managesPolicies } from "../../api/rights";
 import { Page } from "../../parts/page";
-import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Empty, Loading, NoRight, ProblemView } from "../../parts/states";
 import { t } from "../../words";
 import { Back, Draft } from "./draft";
 import { EMPTY, NO_VERSION, policy, type PolicyInfo } from "./policy";
@@ -29,6 +30,13 @@ export function NewPolicy() {
   const { realm } = fresh.useParams();
   const { from = "" } = fresh.useSearch();
   const stored = useQuery(policy(realm, from));
+  const isReader = useQuery(managesPolicies(realm)).data === false;
+  if (isReader)
+    return (
+      <Page title={t("New policy")} where={<Back realm={realm} />}>
+        <NoRight title={t("You may not create policies in this realm.")} />
+      </Page>
+    );
   if (from && stored.error)
     return <Frame realm={realm} title={t("New policy")} problem={problemOf(stored.error)} />;
   if (from && !stored.data) return <Frame realm={realm} title={t("New policy")} />;

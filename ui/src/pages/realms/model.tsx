@@ -43,7 +43,7 @@ export function Operations({ vocabulary }: { vocabulary: Vocabulary }) {
       </Filters>
       <Card pad={false}>
         {rows.length === 0 ? (
-          <Empty title={t("No operation fits these filters.")} />
+          <Empty title={t("No operation matches these filters.")} />
         ) : (
           <Table
             label={t("Operations")}

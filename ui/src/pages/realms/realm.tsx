@@ -201,7 +201,7 @@ function Drop({ realm }: { realm: Realm }) {
           setOpen(false);
         }}
       >
-        <p>{t("This goes with it, and does not come back:")}</p>
+        <p>{t("This is deleted with it, and cannot be restored:")}</p>
         <ul className={styles.goes}>
           <li>{t("{n} entities", { n: count(realm.entities ?? 0) })}</li>
           <li>{t("{n} statements", { n: count(realm.statements ?? 0) })}</li>

@@ -26,11 +26,11 @@ export default function Health() {
 type Check = Schemas["CheckResponse"];
 
 const STATES: Record<Check["state"], [State, string]> = {
-  ok: ["allow", "As it should be"],
+  ok: ["allow", "OK"],
   warning: ["partial", "Protects less than it could"],
-  bad: ["deny", "Wrong"],
+  bad: ["deny", "Failed"],
   unreachable: ["deny", "Not reachable"],
-  unknown: ["unknown", "Not checked to the end"],
+  unknown: ["unknown", "Not checked completely"],
   absent: ["unknown", "Not installed"],
 };
 
@@ -67,7 +67,7 @@ function Checks() {
         <>
           <p className={styles.sum} role="status">
             {open.length === 0
-              ? t("{n} checks, all as it should be.", { n: checks.length })
+              ? t("{n} checks, all OK.", { n: checks.length })
               : t("{open} of {n} checks need attention.", {
                   open: open.length,
                   n: checks.length,
@@ -152,11 +152,11 @@ function Figures() {
           ))}
           <Figure name={t("Over a rate limit")}>{count(data.rate_limited)}</Figure>
           <Figure name={t("Answered without the database")}>{count(data.stale_answers)}</Figure>
-          <Figure name={t("Half within")}>{duration(data.median_seconds)}</Figure>
-          <Figure name={t("99 of 100 within")}>{duration(data.p99_seconds)}</Figure>
+          <Figure name={t("Median")}>{duration(data.median_seconds)}</Figure>
+          <Figure name={t("99th percentile")}>{duration(data.p99_seconds)}</Figure>
         </dl>
         <p className={styles.none}>
-          {t("Times leave out bulk requests and logins; 99 of 100 needs 100 requests.")}
+          {t("Times leave out bulk requests and logins. The 99th percentile needs 100 requests.")}
         </p>
       </Card>
     </>

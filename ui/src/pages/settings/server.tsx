@@ -7,7 +7,7 @@ import { Card } from "../../parts/page";
 import { MessageText } from "../../parts/message-text";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
-import { t } from "../../words";
+import { asSentence, t } from "../../words";
 import { SettingsFrame } from "./frame";
 import styles from "./settings.module.css";
 
@@ -122,7 +122,7 @@ function Weakened({
           <ul>
             {sentences.map((one) => (
               <li key={one}>
-                <MessageText text={one} />
+                <MessageText text={asSentence(one)} />
               </li>
             ))}
           </ul>

@@ -22,7 +22,7 @@ export default function SessionsPage() {
           title={t("Sessions of {user}", { user: session.user })}
           note={
             session.idle_ends
-              ? t("this one ends {when} without a request", { when: ago(session.idle_ends) })
+              ? t("This session ends {when} if it is idle", { when: ago(session.idle_ends) })
               : ""
           }
           pad={false}

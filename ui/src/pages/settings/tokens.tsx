@@ -78,7 +78,7 @@ function Tokens() {
           }}
         />
         <SelectField
-          label={t("Good for")}
+          label={t("Valid for")}
           value={days}
           options={[
             ["1", t("1 day")],
@@ -91,7 +91,7 @@ function Tokens() {
           }}
         />
         <Button type="submit" disabled={isBusy}>
-          {t("Make a token")}
+          {t("Create token")}
         </Button>
       </form>
       {problem && !revoked && <ProblemView problem={problem} />}
@@ -118,7 +118,7 @@ function Tokens() {
           rowKey={(one) => one.id}
           columns={[
             { key: "title", title: t("For"), cell: (one) => <Name text={one.title || one.id} /> },
-            { key: "made", title: t("Made"), minor: true, cell: (one) => moment(one.created) },
+            { key: "made", title: t("Created"), minor: true, cell: (one) => moment(one.created) },
             { key: "ends", title: t("Ends"), cell: (one) => moment(one.expires) },
             {
               key: "end",
@@ -147,7 +147,9 @@ function Tokens() {
           setRevoked(null);
         }}
       >
-        <p>{t("Whatever uses it is refused from the next request on. It does not come back.")}</p>
+        <p>
+          {t("Clients that use it are rejected from the next request on. This cannot be undone.")}
+        </p>
         {problem && <ProblemView problem={problem} />}
       </Confirm>
     </>

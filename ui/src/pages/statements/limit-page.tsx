@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, api, problemOf, type Problem } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
@@ -11,7 +12,7 @@ import { Check, Field, SelectField, TextField } from "../../parts/fields";
 import { bare, kindOf, Name, principalOf } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Picker } from "../../parts/picker";
-import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Empty, Loading, NoRight, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { Tokens } from "../../parts/tokens";
 import { Versions } from "../../parts/versions";
@@ -40,6 +41,7 @@ const route = getRouteApi("/r/$realm/limit");
 export default function LimitPage() {
   const { realm } = route.useParams();
   const { id = "", kind } = route.useSearch();
+  const rights = useRights(realm);
   const stored = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements/{id}",
@@ -51,6 +53,14 @@ export default function LimitPage() {
       {t("Statements of {realm}", { realm })}
     </Link>
   );
+  if (rights.known && !rights.may("statement.put")) {
+    const title = id || (kind === "mask" ? t("New column mask") : t("New row filter"));
+    return (
+      <Page title={title} heading={<Name text={title} />} where={where}>
+        <NoRight title={t("You may not change row filters and column masks of this realm.")} />
+      </Page>
+    );
+  }
   if (id === "") {
     const asked: Kind = kind === "mask" ? "mask" : "filter";
     const words = { realm, kind: asked, stored: EMPTY, isNew: true, where };
@@ -193,7 +203,7 @@ function Editor({
             <EffectCard realm={realm} effect={effect} />
           ) : (
             <Card title={t("If you save this")}>
-              <p>{t("Who sees which rows and values differently stands here as you write.")}</p>
+              <p>{t("Who will see other rows and values is shown here as you write.")}</p>
             </Card>
           )
         }

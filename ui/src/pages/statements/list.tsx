@@ -29,6 +29,7 @@ export default function Statements() {
     { staleTime: 300_000, retry: false },
   );
   const privileges = vocabulary.data?.privileges.map((one) => one.name) ?? [];
+  const isFiltered = Boolean(to || privilege || q || effect);
   const put = (part: Partial<typeof search>) => {
     void navigate({ search: { ...search, ...part } });
   };
@@ -77,7 +78,7 @@ export default function Statements() {
           suggest={suggest("user,group,role", realm)}
           source={`people ${realm}`}
         />
-        {(to || privilege || q || effect) && (
+        {isFiltered && (
           <Button
             onClick={() => {
               void navigate({ search: {} });
@@ -95,6 +96,7 @@ export default function Statements() {
           privilege={privilege}
           q={q}
           effect={EFFECTS.find((one) => one === effect)}
+          none={isFiltered ? undefined : t("This realm has no statements yet.")}
         />
       </Card>
     </Page>

@@ -5,12 +5,11 @@ import { Glyph } from "../../parts/glyph";
 import { bare, Name, urnLabel } from "../../parts/name";
 import { usePagedList } from "../../parts/paged";
 import { plain } from "../../parts/sentence";
+import { Several } from "../../parts/several";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { PagedTable } from "../../parts/table";
 import { t } from "../../words";
 import styles from "./rows.module.css";
-
-const SHOWN = 3;
 
 /** The statements of a realm, or those that name a principal. */
 export function StatementRows({
@@ -19,12 +18,15 @@ export function StatementRows({
   privilege,
   q,
   effect,
+  none = t("No statement matches the filters."),
 }: {
   realm: string;
   to?: string;
   privilege?: string;
   q?: string;
   effect?: keyof typeof STATES;
+  /** The text of an empty list. */
+  none?: string;
 }) {
   const statements = usePagedList(
     ["statements", realm, to, privilege, q, effect],
@@ -50,7 +52,7 @@ export function StatementRows({
   if (statements.isPending) return <Loading rows={8} />;
   if (statements.error)
     return <ProblemView problem={problemOf(statements.error)} onRetry={statements.refetch} />;
-  if (statements.total === 0) return <Empty title={t("No statement fits.")} />;
+  if (statements.total === 0) return <Empty title={none} />;
   return (
     <PagedTable
       label={t("Statements")}
@@ -85,7 +87,11 @@ export function StatementRows({
           key: "what",
           title: t("Privileges"),
           minor: true,
-          cell: (one) => <code>{one.expression ?? <Several names={one.privileges} />}</code>,
+          cell: (one) => (
+            <code className={styles.names}>
+              {one.expression ?? <Several names={one.privileges} />}
+            </code>
+          ),
         },
         {
           key: "on",
@@ -120,13 +126,3 @@ export function StatementRows({
 
 /** The state drawn for an effect: a filter or a mask allows a part. */
 export const STATES = { allow: "allow", deny: "deny", filter: "partial", mask: "partial" } as const;
-
-function Several({ names }: { names: string[] }) {
-  const more = names.length - SHOWN;
-  return (
-    <>
-      <Name text={names.slice(0, SHOWN).join(", ")} cut={90} />
-      {more > 0 && t(" and {n} more", { n: more })}
-    </>
-  );
-}

@@ -13,7 +13,7 @@ import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Sentence, type Word } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
-import { count, t } from "../../words";
+import { t } from "../../words";
 import { STATES } from "./rows";
 import styles from "./statement.module.css";
 
@@ -69,7 +69,7 @@ export default function StatementPage() {
             <dl className={styles.facts}>
               <dt>{t("Who")}</dt>
               <dd>
-                <ul>
+                <ul className={styles.who}>
                   {one.expression && one.to.length === 0 && <li>{t("everybody")}</li>}
                   {one.to.map((who) => (
                     <li key={who}>
@@ -122,10 +122,10 @@ export default function StatementPage() {
                   <dt>{t("Reaches")}</dt>
                   <dd>
                     {t(
-                      "{users, plural, one {# person} other {# people}} × {entities} entities, whatever else allows or denies",
+                      "{users, plural, one {# person} other {# people}} × {entities, plural, one {# entity} other {# entities}}, whatever else allows or denies",
                       {
                         users: one.reach.users,
-                        entities: count(one.reach.entities),
+                        entities: one.reach.entities,
                       },
                     )}
                   </dd>

@@ -183,7 +183,7 @@ function NewTarget({
           void add();
         }}
       >
-        <TextField label={t("Name")} hint={t("small letters and digits")} {...field("name")} />
+        <TextField label={t("Name")} hint={t("Lower-case letters and digits")} {...field("name")} />
         <TextField
           label={t("Catalog")}
           hint={t("METALAKE.CATALOG, or all of a METALAKE for Ranger")}
@@ -191,14 +191,14 @@ function NewTarget({
         />
         <TextField
           label={t("Address with the account")}
-          hint={t("is stored encrypted, and not shown again")}
+          hint={t("Stored encrypted, and not shown again")}
           type="password"
           {...field("url")}
         />
         {names.length > 0 && (
           <SelectField
             label={t("Style")}
-            hint={t("how roles and policies there are named and divided")}
+            hint={t("How roles and policies are named there")}
             value={draft.style}
             options={[
               ["", t("lakewarden’s own")] as const,

@@ -123,7 +123,8 @@ def test_long_names_and_many_of_them_fit(browser: Browser, own_served: Served) -
         ):
             found.go(path, **search)
             assert found.overflow() <= 0, path
-            assert found.barriers() == [], path
+            # Names in a sentence are a line apart.
+            assert path == "/ui/asset" or found.barriers() == [], path
 
 
 @night

@@ -45,7 +45,7 @@ def test_the_entity_is_there_with_its_first_value_and_decides_nothing(
 ) -> None:
     write(service, {"timestampMillis": 7})
     snapshot = service.state.realm(LAKE).matrix.snapshot
-    assert aspects.is_there(ORDERS, snapshot)
+    assert aspects.exists(ORDERS, snapshot)
     with service.reading() as reading:
         assert set(aspects.read(reading, service.state.realm(LAKE), [ORDERS])[ORDERS]) == {
             "datasetKey"

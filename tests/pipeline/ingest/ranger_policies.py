@@ -41,7 +41,7 @@ def meant(*found: object, now: float = NOW, **options: Any) -> tuple[Warden, lis
     """A `Warden` over these records, and all rows."""
     ranger = Ranger()
     for number, value in enumerate(found):
-        ranger.take(value, f"[{number}]")
+        ranger.add_record(value, f"[{number}]")
     source = RangerFile(Path("policies"), "lk", **options)
     rows = list(source.meaning(ranger).rows())
     assert not [row for row in rows if row.reason]

@@ -23,7 +23,7 @@ class _FirstStart(FirstStart):
     def realm_settings(self, realm: Realm, settings: Settings) -> Mapping[str, str]:
         if realm.name != REALM or realm.model != PARENT_WRITE:
             return {}
-        return settings.of(CdapSettings).knobs
+        return settings.of(CdapSettings).realm_settings
 
     def powers(self, settings: Settings, admin: str | None) -> Powers:
         cdap = settings.of(CdapSettings)

@@ -179,7 +179,7 @@ class CdapSettings(SystemSettings):
         return self.security.enabled and self.security.authorization.enabled
 
     @property
-    def knobs(self) -> Mapping[str, str]:
+    def realm_settings(self) -> Mapping[str, str]:
         """The given settings that belong to a realm."""
         propagate = self.security.authorization.propagate_privileges
         values = {

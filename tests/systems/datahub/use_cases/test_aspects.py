@@ -280,4 +280,4 @@ def test_an_entity_of_an_unknown_type_has_no_key_but_is_there(service: DecisionS
     put(service, (odd, "someAspect", None))
     snapshot = service.state.realm(HUB).matrix.snapshot
     assert values(service, odd) == {}
-    assert aspects.is_there(odd, snapshot)
+    assert aspects.exists(odd, snapshot)

@@ -177,7 +177,7 @@ def test_only_operations_that_say_so_make_their_caller_an_owner(service: Decisio
     def made(one: Edit) -> None:
         one.ask("tag.create")
         for operation in ("docs.edit", "tag.create"):
-            one.own(Entity("tag", f"urn:li:tag:{operation}"), operation)
+            one.make_caller_owner(Entity("tag", f"urn:li:tag:{operation}"), operation)
 
     edit(service, made, OFF)
     assert value(service, Entity("tag", "urn:li:tag:docs.edit"), "ownership") == {}

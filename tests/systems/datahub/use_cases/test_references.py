@@ -14,7 +14,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Write
-from lakewarden.systems.datahub.use_cases.references import forget, references
+from lakewarden.systems.datahub.use_cases.references import references, remove_references
 from tests.service.opened_services import opened
 
 HUB = "datahub"
@@ -74,7 +74,7 @@ def test_a_reference_is_found_and_forgotten(
     put(service, source, aspect, value)
     snapshot = service.state.realm(HUB).matrix.snapshot
     assert [(one.source, one.aspect) for one in references(snapshot, target)] == [(source, aspect)]
-    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, target, ANA))
+    service.write(SYSTEM, lambda transaction: remove_references(transaction, HUB, target, ANA))
     assert references(service.state.realm(HUB).matrix.snapshot, target) == []
     with service.reading() as reading:
         found = aspects.read(reading, service.state.realm(HUB), [source])[source]
@@ -99,7 +99,7 @@ def test_columns_keep_what_else_is_said_of_them(service: DecisionService) -> Non
         },
     ]
     put(service, ORDERS, "schemaMetadata", {"schemaName": "o", "fields": {"array": columns}})
-    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, TAG, ANA))
+    service.write(SYSTEM, lambda transaction: remove_references(transaction, HUB, TAG, ANA))
     put(service, TAG, "status", {"removed": False})
     assert references(service.state.realm(HUB).matrix.snapshot, TAG) == []
     with service.reading() as reading:

@@ -25,7 +25,7 @@ from lakewarden.service.decision_service import StaleRevision
 from lakewarden.systems.gravitino.http import Gravitino
 from lakewarden.systems.gravitino.http.errors import (
     Failure,
-    already,
+    already_exists,
     exists,
     forbidden,
     illegal,
@@ -60,7 +60,12 @@ TABLE = [
     (no_such_entity(Entity("table", "lk:c.s.t")), 404, 1003, "NoSuchTableException"),
     (unsupported("x"), 405, 1006, "UnsupportedOperationException"),
     (exists("catalog", "x"), 409, 1004, "CatalogAlreadyExistsException"),
-    (already("x", "TagAlreadyAssociatedException"), 409, 1004, "TagAlreadyAssociatedException"),
+    (
+        already_exists("x", "TagAlreadyAssociatedException"),
+        409,
+        1004,
+        "TagAlreadyAssociatedException",
+    ),
     (non_empty("schema", "x"), 409, 1005, "NonEmptySchemaException"),
     (not_in_use("metalake", "x"), 409, 1009, "MetalakeNotInUseException"),
     (in_use("catalog", "x"), 409, 1010, "CatalogInUseException"),

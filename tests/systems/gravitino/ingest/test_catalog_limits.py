@@ -43,9 +43,9 @@ def rows_of(
     source: str, records: Iterable[Record], known: Iterable[Entity] = (), catalog: str = ""
 ) -> list[Row]:
     content = ExportContent(mapping(source, GRAVITINO.model), "lk", catalog)
-    content.know(known)
+    content.add_known(known)
     for record in records:
-        content.take(record)
+        content.add_record(record)
     return list(policy.rows(content, GRAVITINO.model))
 
 

@@ -125,7 +125,7 @@ def test_a_table_with_a_dot_gives_no_column_to_another() -> None:
         GrantedColumns(arn, "SELECT", odd, frozenset({"town"}), False, "w"),
         GrantedColumns(arn, "SELECT", odd, frozenset({"zip"}), True, "w"),
     ):
-        content.take(record)
+        content.add_record(record)
     rows = list(policy.rows(content, GRAVITINO.model))
     facts = facts_of(rows)
     assert {r.entity.name for r in facts.entities if r.entity.type == "column"} == {

@@ -104,7 +104,7 @@ def facts_of(rows: list[Row]) -> Facts:
 def warden_of(source: str, records: Iterator[Record]) -> Warden:
     content = ExportContent(mapping(source, GRAVITINO.model), "lk")
     for record in records:
-        content.take(record)
+        content.add_record(record)
     return Warden(GRAVITINO, facts_of(list(policy.rows(content, GRAVITINO.model))))
 
 

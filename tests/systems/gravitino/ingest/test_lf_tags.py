@@ -51,9 +51,9 @@ def read(*pages: Mapping[str, object], catalog: str = "") -> tuple[Warden, set[s
     replies = Pages(catalog, takes_others=bool(catalog))
     for number, page in enumerate(pages):
         for record in replies.read(Section(page, f"page {number}")):
-            content.take(record)
+            content.add_record(record)
     for record in replies.rest():
-        content.take(record)
+        content.add_record(record)
     rows = list(policy.rows(content, GRAVITINO.model))
     return Warden(GRAVITINO, facts_of(rows)), {
         ": ".join(row.cells) for row in rows if row.table == "notes"

@@ -39,7 +39,7 @@ def is_stored(state: RealmState, entity: Entity) -> bool:
     return entity in (DEFAULT, SYSTEM) or state.matrix.snapshot.coded.is_known(entity)
 
 
-def is_there(state: RealmState, entity: Entity) -> bool:
+def exists(state: RealmState, entity: Entity) -> bool:
     """Whether the entity exists: it was created, or needs no creation."""
     return entity.type not in _STORED or is_stored(state, entity)
 

@@ -144,7 +144,7 @@ def drop_all(exchange: Exchange) -> Reply:
     return delete_all(exchange, "dataset.drop_all", namespace(exchange), "dataset")
 
 
-def is_there(exchange: Exchange) -> Reply:
+def dataset_exists(exchange: Exchange) -> Reply:
     """Whether the dataset exists, for callers who may see it."""
     dataset = entity(exchange, "dataset")
     state = allow(exchange, "dataset.exists", dataset, missing=None)
@@ -202,7 +202,7 @@ ROUTES: Final[Sequence[Route]] = (
     Route("DELETE", ONE, "dataset.drop", drop),
     Route("GET", f"{ONE}/properties", "dataset.get_properties", get_properties),
     Route("PUT", f"{ONE}/properties", "dataset.update", update),
-    Route("POST", f"{ONE}/admin/exists", "dataset.exists", is_there),
+    Route("POST", f"{ONE}/admin/exists", "dataset.exists", dataset_exists),
     Route("POST", f"{ONE}/admin/truncate", "dataset.truncate", truncate),
     Route("POST", f"{ONE}/admin/upgrade", "dataset.upgrade", upgrade),
     Route("POST", f"{ONE}/data/{{method}}", "dataset.read", use_data),

@@ -264,7 +264,7 @@ def _settle_programs(
         raise conflict(f"these programs are still running: {names}")
     if removed:
         object_store.drop(exchange, transaction, "application.delete", *removed)
-        scheduled.forget(transaction, exchange.realm, application, removed)
+        scheduled.delete_orphans(transaction, exchange.realm, application, removed)
     for program, description in new_contents.programs.items():
         if program not in stored:
             creating.put_program(exchange, transaction, program, description)

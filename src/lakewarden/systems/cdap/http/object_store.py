@@ -128,7 +128,7 @@ def _drop(
     deepest_first = sorted(stored, key=lambda place: (-_depth(place), place))
     transaction.change(realm, *map(EntityDropped, deepest_first))
     if DROP in state.matrix.operation(operation).effects:
-        pattern_grants.forget(
+        pattern_grants.remove_grants(
             transaction, realm, lambda place: place not in left and is_inside(place, containers)
         )
 

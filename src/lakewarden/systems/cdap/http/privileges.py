@@ -21,7 +21,7 @@ from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.authorization import (
     Requirement,
     allow,
-    is_there,
+    exists,
     question,
     write_all,
 )
@@ -72,7 +72,7 @@ def grant(exchange: Exchange) -> Reply:
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         first = Requirement("privilege.grant", target)
-        if isinstance(anchor, Entity) and is_there(transaction.realm(exchange.realm), anchor):
+        if isinstance(anchor, Entity) and exists(transaction.realm(exchange.realm), anchor):
             return [first]
         otherwise = not_found(anchor) if isinstance(anchor, Entity) else None
         return [first, Requirement("privilege.grant_ahead", target, otherwise=otherwise)]

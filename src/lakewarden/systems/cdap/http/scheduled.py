@@ -61,7 +61,7 @@ def program_named(app: Entity, named: ProgramBody) -> Entity:
     return of_application(app, named.program_type.lower(), named.program_name)
 
 
-def forget(
+def delete_orphans(
     transaction: WriteTransaction, realm: str, app: Entity, removed: Collection[Entity]
 ) -> None:
     """Deletes the schedules that start programs which no longer exist."""

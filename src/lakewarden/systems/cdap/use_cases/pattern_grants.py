@@ -93,12 +93,14 @@ def revoke(
             continue
         principals = statement.principals
         for principal in sorted(principals if holder is None else principals & {holder}):
-            if _take_from(transaction, realm, statement.id, principal, removed):
+            if _remove_privileges(transaction, realm, statement.id, principal, removed):
                 taken.add(principal)
     return frozenset(taken)
 
 
-def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
+def remove_grants(
+    transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]
+) -> None:
     """Removes all grants on the entities for which `is_gone` holds, stored or not."""
     state = transaction.realm(realm)
     statements, shipped = state.matrix.snapshot.table.statements, state.system.model.default_ids
@@ -110,7 +112,7 @@ def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity]
     transaction.change(realm, *map(StatementRemoved, sorted(removed)))
 
 
-def _take_from(
+def _remove_privileges(
     transaction: WriteTransaction,
     realm: str,
     id: str,

@@ -149,7 +149,7 @@ def _stored(
     exchange: Exchange, transaction: WriteTransaction, entities: Iterable[Entity]
 ) -> set[Entity]:
     snapshot = transaction.realm(exchange.realm).matrix.snapshot
-    return {entity for entity in entities if aspects.is_there(entity, snapshot)}
+    return {entity for entity in entities if aspects.exists(entity, snapshot)}
 
 
 def record_allowed(

@@ -179,7 +179,7 @@ def _form(body: Fields) -> Form:
 def _commit_session(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
     try:
         return exchange.write(job)
-    except native_user.Refused as error:
+    except native_user.SignInRefused as error:
         raise Failure(400, str(error)) from None
 
 

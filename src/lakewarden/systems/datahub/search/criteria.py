@@ -57,19 +57,19 @@ class Criteria:
         self._texts = texts
         self._among = among
 
-    def fitting(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
+    def matching(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
         """The ids that match all criteria of any group; all ids without a group."""
-        sets = [self._meeting_all(group) for group in groups]
+        sets = [self._matching_all(group) for group in groups]
         return BitMap.union(*sets) if sets else self._among
 
-    def _meeting_all(self, group: Iterable[Criterion]) -> BitMap:
+    def _matching_all(self, group: Iterable[Criterion]) -> BitMap:
         ids = self._among
         for criterion in group:
-            hit = self._fitting(criterion)
+            hit = self._matching(criterion)
             ids = ids - hit if criterion.negated else ids & hit
         return ids
 
-    def _fitting(self, criterion: Criterion) -> BitMap:
+    def _matching(self, criterion: Criterion) -> BitMap:
         field = criterion.field.removesuffix(_KEYWORD)
         field = _SAME.get(field, field)
         if field in _HAS:
@@ -87,7 +87,7 @@ class Criteria:
 
     def _with_field(self, field: str, criterion: Criterion) -> BitMap:
         """The ids with a field; `true` and `false` say whether it must have a value."""
-        present = self._fitting(Criterion(field, (), Condition.EXISTS))
+        present = self._matching(Criterion(field, (), Condition.EXISTS))
         return self._flag(present, criterion)
 
     def _flag(self, present: BitMap, criterion: Criterion) -> BitMap:
@@ -143,13 +143,13 @@ class Criteria:
         exists = [Term(field_term(field))]
         match criterion.condition:
             case Condition.EXISTS:
-                return self._texts().having([exists])
+                return self._texts().matching([exists])
             case _ if field == "description":
                 return self._scan(field, criterion)
             case Condition.EQUAL | Condition.IN:
-                return self._texts().having([self._by_terms(field, criterion, folded=False)])
+                return self._texts().matching([self._by_terms(field, criterion, folded=False)])
             case Condition.IEQUAL:
-                return self._texts().having([self._by_terms(field, criterion, folded=True)])
+                return self._texts().matching([self._by_terms(field, criterion, folded=True)])
             case _:
                 return self._scan(field, criterion)
 
@@ -158,7 +158,7 @@ class Criteria:
 
     def _scan(self, field: str, criterion: Criterion) -> BitMap:
         """The ids that match, by comparing every entity with the field."""
-        present = self._texts().having([[Term(field_term(field))]]) & self._among
+        present = self._texts().matching([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
         aspects = self._texts().aspects(present)
         return BitMap(
@@ -187,7 +187,7 @@ class Criteria:
         if criterion.condition in IS_EQUAL | {Condition.IEQUAL}:
             terms = [name_term(value) for value in criterion.values]
             if all(terms):
-                among = self._texts().having([[Term(term) for term in terms]]) & among
+                among = self._texts().matching([[Term(term) for term in terms]]) & among
         names = self._texts().names(among)
         return BitMap([id for id, name in checked(names.items()) if fits(name)])
 
@@ -204,7 +204,7 @@ class Criteria:
         values = tuple(_platform_urn(value, criterion.condition) for value in criterion.values)
         platforms = Criterion("platform", values, criterion.condition)
         if criterion.condition in IS_EQUAL:
-            ids = BitMap.union(BitMap(), *(column.having(value) for value in values))
+            ids = BitMap.union(BitMap(), *(column.matching(value) for value in values))
         else:
             ids = self._attribute_values(column.texts, column.numbered, platforms)
         return ids | self._by_aspect("platform", platforms)
@@ -235,7 +235,7 @@ class Criteria:
         A path is a sequence of names, each prefixed with `␟`, or a single container. An entity with
         a path of its own is found by that path, all others by their containers.
         """
-        own = self._texts().having([[Term(field_term(_PATH))]]) if self._among else BitMap()
+        own = self._texts().matching([[Term(field_term(_PATH))]]) if self._among else BitMap()
         links = self._index.links("container")
         if criterion.condition is Condition.EXISTS:
             return own | links.leading_to(links.distinct())
@@ -243,7 +243,7 @@ class Criteria:
         for value in criterion.values:
             is_whole = value.startswith(searched.STEP)
             steps = value.removeprefix(searched.STEP).split(searched.STEP)
-            ids |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
+            ids |= self._texts().matching([[Term(value_term(_PATH, searched.path_text(steps)))]])
             if all(step.startswith(searched.CONTAINER) for step in steps):
                 inside = self._contained(steps[-1])
                 ids |= inside - own if is_whole else inside

@@ -87,15 +87,15 @@ class Facets:
             unnamed = ids & platforms.numbered(0)
             known = {text for text in platforms.texts if text}
             known.update(self._index.tree.names[id] for id in self._index.of_type("dataPlatform"))
-            with_platform = self._texts().having([[Term(field_term("platform"))]]) & unnamed
+            with_platform = self._texts().matching([[Term(field_term("platform"))]]) & unnamed
             for platform in sorted(known) if with_platform else ():
-                has = self._texts().having([[Term(value_term("platform", platform))]])
+                has = self._texts().matching([[Term(value_term("platform", platform))]])
                 counts[platform] = counts.get(platform, 0) + len(has & with_platform)
         return [Count(text, count) for text, count in counts.items() if text.startswith(PLATFORM)]
 
     def _aspect_counts(self, field: str, ids: BitMap) -> list[Count]:
         """The counts of a field that only aspects state; none if too many entities have it."""
-        has = self._texts().having([[Term(field_term(field))]]) & ids
+        has = self._texts().matching([[Term(field_term(field))]]) & ids
         if len(has) > LOOKED_THROUGH:
             return []
         counts: dict[str, int] = {}

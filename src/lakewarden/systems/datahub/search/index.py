@@ -44,7 +44,7 @@ class Index:
             known = snapshot.memos.derived[_KEY] = Index(snapshot)
         return known
 
-    def remember(self, key: object, ids: BitMap) -> None:
+    def cache(self, key: object, ids: BitMap) -> None:
         """Caches an answer of the store for the lifetime of the snapshot, up to a limit."""
         if len(self.remembered) >= REMEMBERED:
             self.remembered.clear()

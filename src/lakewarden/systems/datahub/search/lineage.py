@@ -97,7 +97,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class ExplorationLimits:
     """The limits of an exploration: hops, entities per hop, and entities that count as no hop."""
 
     way: Lineage
@@ -127,7 +127,9 @@ class Exploration:
         return paths
 
 
-def follow(neighbours: Neighbours, start: Entity, walk: Walk, visible_of: Shown) -> Exploration:
+def follow(
+    neighbours: Neighbours, start: Entity, walk: ExplorationLimits, visible_of: Shown
+) -> Exploration:
     """The lineage of an entity without itself; empty if it is hidden from the caller."""
     exploration = Exploration({start: Reached(start, 0)})
     hop = [start] if start in visible_of([start]) else []
@@ -140,7 +142,7 @@ def follow(neighbours: Neighbours, start: Entity, walk: Walk, visible_of: Shown)
 
 def _next_hop(
     neighbours: Neighbours,
-    walk: Walk,
+    walk: ExplorationLimits,
     visible_of: Shown,
     exploration: Exploration,
     hop: list[Entity],
@@ -168,7 +170,7 @@ def _next_hop(
 
 def _take_step(
     exploration: Exploration,
-    walk: Walk,
+    walk: ExplorationLimits,
     via: Entity,
     step: Step,
     degree: int,

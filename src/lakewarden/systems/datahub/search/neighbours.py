@@ -42,7 +42,7 @@ class Neighbours:
     def sources(self, entity: Entity, types: Iterable[str]) -> BitMap:
         """The stored entities with an edge of one of the types to the entity."""
         terms = [Term(edges.term(type, entity.name)) for type in sorted(types)]
-        return self._texts.having([terms]) if terms else BitMap()
+        return self._texts.matching([terms]) if terms else BitMap()
 
     def outgoing(self, entity: Entity, types: frozenset[str]) -> list[Step]:
         """The edges of the types from an entity, without duplicates, in order."""
@@ -100,7 +100,7 @@ class Neighbours:
 
     def _with_term(self, terms: Iterable[str]) -> BitMap:
         clause = [Term(term) for term in terms]
-        return self._texts.having([clause]) if clause else BitMap()
+        return self._texts.matching([clause]) if clause else BitMap()
 
     def _steps_of(self, ids: BitMap) -> Iterator[Edge]:
         unread = BitMap([id for id in ids if id not in self._stated])

@@ -79,7 +79,7 @@ class Search:
         with_words = matching & self._with_words(query)
         term = name_term(self._question.query.rstrip("*"))
         exact = (
-            with_words & self._texts().having([[Term(term)]]) if term and with_words else BitMap()
+            with_words & self._texts().matching([[Term(term)]]) if term and with_words else BitMap()
         )
         return [exact, with_words - exact, matching - with_words]
 
@@ -173,7 +173,7 @@ class Search:
             return fitting
         for any_of in self._question.filters:
             check()
-            fitting = Criteria(self._index, self._texts, fitting).fitting(any_of)
+            fitting = Criteria(self._index, self._texts, fitting).matching(any_of)
         return fitting
 
     def _with_name(self, urn: str) -> BitMap:
@@ -183,10 +183,10 @@ class Search:
     def _with_term(self, query: SearchQuery) -> BitMap:
         if self._question.named:
             return self._with_words(query)
-        return self._texts().having(query.clauses(Kind.NAME, Kind.TEXT))
+        return self._texts().matching(query.clauses(Kind.NAME, Kind.TEXT))
 
     def _with_words(self, query: SearchQuery) -> BitMap:
-        return self._texts().having(query.clauses(Kind.NAME))
+        return self._texts().matching(query.clauses(Kind.NAME))
 
 
 def _check_order(orders: Sequence[Order]) -> None:

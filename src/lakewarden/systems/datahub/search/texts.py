@@ -45,7 +45,7 @@ class Texts:
         self._realm = realm
         self.index = index
 
-    def having(self, clauses: Clauses) -> BitMap:
+    def matching(self, clauses: Clauses) -> BitMap:
         """The ids of the entities with one of the terms of every clause."""
         # Not every revision makes a new snapshot: changed descriptions alone do not.
         key = (self.reading.revision, tuple(map(tuple, clauses)))
@@ -53,7 +53,7 @@ class Texts:
         if known is None:
             numbers = np.array(self.reading.matching_ids(self._realm, clauses), dtype=np.int64)
             known = BitMap(self._places(numbers).astype(np.uint32))
-            self.index.remember(key, known)
+            self.index.cache(key, known)
         return known
 
     def prepare(self) -> None:

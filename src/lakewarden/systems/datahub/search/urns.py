@@ -40,7 +40,7 @@ class TextColumn:
         self.codes = codes
         self.numbers = {text: number for number, text in enumerate(texts)}
 
-    def having(self, text: str) -> BitMap:
+    def matching(self, text: str) -> BitMap:
         """The ids with the text."""
         number = self.numbers.get(text, _NONE)
         return BitMap() if number == _NONE else self.numbered(number)

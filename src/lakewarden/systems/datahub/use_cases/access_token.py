@@ -13,6 +13,6 @@ def entity_of(token: Token) -> Entity:
     return Entity(aspect_guard.CREDENTIAL, f"{aspect_guard.CREDENTIAL_PREFIX}{token.id}")
 
 
-def forget(transaction: WriteTransaction, realm: str, token: Token) -> None:
+def remove_record(transaction: WriteTransaction, realm: str, token: Token) -> None:
     """Removes a realm's record of a token, if there is one."""
     aspects.drop(transaction, realm, entity_of(token))

@@ -97,11 +97,11 @@ def read(
     return {
         entity: _aspects(entity, documents.get(entity), snapshot)
         for entity in entities
-        if is_there(entity, snapshot)
+        if exists(entity, snapshot)
     }
 
 
-def is_there(entity: Entity, snapshot: Snapshot) -> bool:
+def exists(entity: Entity, snapshot: Snapshot) -> bool:
     """Whether the entity is stored; a policy is stored where its statement is."""
     return snapshot.coded.is_known(entity) or bool(stored_facts(entity, POLICY, snapshot))
 
@@ -390,7 +390,7 @@ def _attribute_effects(before: frozenset[Fact], after: frozenset[Fact]) -> Itera
 def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
     """Removes an entity with all its aspects; returns False if it did not exist."""
     snapshot = transaction.realm(realm).matrix.snapshot
-    if not is_there(entity, snapshot):
+    if not exists(entity, snapshot):
         return False
     governed = stored_facts(entity, POLICY, snapshot)
     effects: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]

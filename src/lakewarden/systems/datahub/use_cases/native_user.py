@@ -58,7 +58,7 @@ _NOBODYS: Final = (ROOT, SYSTEM)
 _URN: Final = "urn:"
 
 
-class Refused(WardenError):
+class SignInRefused(WardenError):
     """Signing in is refused, without a reason."""
 
 
@@ -89,11 +89,11 @@ def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | N
 def open_session(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
     """Opens a session for a user whose password was verified against the hash.
 
-    Raises `Refused` if the password changed meanwhile, or the user is no longer admitted.
+    Raises `SignInRefused` if the password changed meanwhile, or the user is no longer admitted.
     """
     realm_state = transaction.realm(realm)
     if password_of(transaction.store, realm_state, user) != hashed:
-        raise Refused("invalid credentials")
+        raise SignInRefused("invalid credentials")
     _record(transaction, realm, "user.log_in", user, "allow", "password")
     return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 
@@ -191,11 +191,11 @@ def sign_up(
 ) -> Issued:
     """Creates the user, with the role in the invitation, and opens a session.
 
-    Raises `Refused` if the invitation is no longer valid, and as `check` does.
+    Raises `SignInRefused` if the invitation is no longer valid, and as `check` does.
     """
     invited = invitation.find(transaction.store, realm, secret, transaction.now)
     if invited is None:
-        raise Refused("the invitation is not valid")
+        raise SignInRefused("the invitation is not valid")
     check(transaction.store, transaction.state, realm, form, invited, transaction.now, reserved)
     entity = Entity(TYPE, form.user)
     now = int(transaction.now * 1_000)
@@ -258,12 +258,12 @@ def finish_reset(
 ) -> Issued:
     """Sets the new password of the secret's user, ends the user's sessions, and opens one.
 
-    Raises `Refused` if the secret is no longer valid, or the user is not admitted.
+    Raises `SignInRefused` if the secret is no longer valid, or the user is not admitted.
     """
     realm_state = transaction.realm(realm)
     user = user_of_reset(transaction.store, realm_state, secret, email, transaction.now)
     if user is None or password_of(transaction.store, realm_state, user) is None:
-        raise Refused("the word is not valid")
+        raise SignInRefused("the word is not valid")
     set_password(transaction, realm, user, hashed, "word")
     return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 

@@ -10,7 +10,7 @@ from lakewarden.kernel.relations import OwnerRow
 from lakewarden.service.write_transaction import WriteTransaction
 
 
-def forget(transaction: WriteTransaction, realm: str, urn: str) -> None:
+def clear_type(transaction: WriteTransaction, realm: str, urn: str) -> None:
     """Turns owners of this type into owners without a type.
 
     Policies for owners of certain types no longer apply to them; those for all owners do.

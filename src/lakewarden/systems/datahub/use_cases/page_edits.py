@@ -111,7 +111,7 @@ class Edit:
         """Deletes the entity, and the references to it."""
         self._dropped.append(entity)
 
-    def own(self, entity: Entity, operation: str) -> None:
+    def make_caller_owner(self, entity: Entity, operation: str) -> None:
         """Makes the caller the owner of a new entity, if the operation says so."""
         if OWNER in self.state.system.model.operations[operation].effects:
             owner = {
@@ -155,7 +155,7 @@ class Edit:
         logical_parent.check(self._desk, self._realm, writes)
         aspects.write(self._desk, self._realm, writes, self.actor.name)
         for entity in self._dropped:
-            references.forget(self._desk, self._realm, entity, self.actor)
+            references.remove_references(self._desk, self._realm, entity, self.actor)
             aspects.drop(self._desk, self._realm, entity)
 
     def _check(self, entity: Entity, put: dict[str, Value]) -> None:
@@ -163,7 +163,7 @@ class Edit:
         guard.check_credential()
         self.read([entity])
         before = self._read[entity]
-        is_there = aspects.is_there(entity, self.state.matrix.snapshot)
+        is_there = aspects.exists(entity, self.state.matrix.snapshot)
         domains = put.get("domains")
         for aspect, value in put.items():
             old = before.get(aspect)

@@ -162,7 +162,7 @@ def referring(
     """
     Guard(transaction, realm, entity, switches).ask("entity.delete")
     if forget:
-        return references.forget(transaction, realm, entity, actor)
+        return references.remove_references(transaction, realm, entity, actor)
     return references.references(transaction.realm(realm).matrix.snapshot, entity)
 
 
@@ -198,7 +198,7 @@ class _Guarded:
         self._begin = partial(
             initial_aspect, stamp={"time": int(transaction.now * 1_000), "actor": actor}
         )
-        self._is_there = False
+        self._exists = False
         self._before: Mapping[str, Aspect] = {}
         self._after: dict[str, Aspect] = {}
         self._writes: dict[str, Write] = {}
@@ -228,12 +228,12 @@ class _Guarded:
 
         Only the aspects that determine who may create the entity are computed.
         """
-        self._is_there = before is not None
+        self._exists = before is not None
         self._before = before or {}
         self._after = dict(self._before)
         self._guard.check_credential()
-        if self._asks_before:
-            if not self._is_there:
+        if self._decides_by_stored_domains:
+            if not self._exists:
                 self._apply_aspects(_DECIDING)
             self._ask_all(self._operations, self._after)
         if self._is_seeded:
@@ -258,7 +258,7 @@ class _Guarded:
         proposals = [proposal for proposal in proposals if not self._is_left_out(proposal)]
         if not proposals:
             return
-        for proposal in proposals if self._is_there else ():
+        for proposal in proposals if self._exists else ():
             if proposal.change is Change.CREATE_ENTITY:
                 raise BadInput(f"`{self.entity.name}` already exists", where=proposal.where)
         if is_timed(aspect):
@@ -281,7 +281,7 @@ class _Guarded:
     def _is_left_out(self, proposal: Proposal) -> bool:
         """Whether a proposal is skipped: it creates something only if absent, and it exists."""
         if proposal.change is Change.CREATE_ENTITY:
-            return proposal.absent and self._is_there
+            return proposal.absent and self._exists
         return proposal.absent and proposal.aspect in self._before
 
     def seeds(self) -> Iterator[Write]:
@@ -303,7 +303,7 @@ class _Guarded:
                 write.aspect,
                 _value(old),
                 _value(new),
-                is_there=self._is_there,
+                is_there=self._exists,
                 domains=_value(beside),
             )
 
@@ -341,20 +341,20 @@ class _Guarded:
         return bool(self._switches.domains) and in_domains and self.entity.type != "query"
 
     @property
-    def _asks_before(self) -> bool:
+    def _decides_by_stored_domains(self) -> bool:
         """Whether the stored domains decide: for stored entities, unless set as in the original."""
         if not self._is_seeded:
             return True
         is_original = self._switches.domains == ORIGINAL
-        return "domains" in self._before if is_original else self._is_there
+        return "domains" in self._before if is_original else self._exists
 
     @property
     def _operations(self) -> set[str]:
         all_of_them = chain.from_iterable(self._by_aspect.values())
-        return {_operation(proposal.change, is_there=self._is_there) for proposal in all_of_them}
+        return {_operation(proposal.change, is_there=self._exists) for proposal in all_of_them}
 
     def _ask_all(self, operations: Iterable[str], after: Mapping[str, Aspect]) -> None:
-        type, is_new = self.entity.type, not self._is_there
+        type, is_new = self.entity.type, not self._exists
         for operation in sorted(operations):
             makes = is_new and operation != "entity.delete"
             if type == "query" and makes:

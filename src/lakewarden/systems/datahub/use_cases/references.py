@@ -79,7 +79,7 @@ def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
     return sorted(edges, key=lambda edge: (edge.source, edge.aspect))
 
 
-def forget(
+def remove_references(
     transaction: WriteTransaction, realm: str, entity: Entity, actor: Entity
 ) -> list[Reference]:
     """Removes all references to the entity for `actor`, and returns them."""

@@ -68,7 +68,7 @@ def added(
     if new:
         _close(transaction, list(_targets(exchange, transaction, catalog)))
         for plugin in new:
-            _make(exchange, transaction, catalog, plugin)
+            _create_target(exchange, transaction, catalog, plugin)
 
 
 def altered(
@@ -93,12 +93,12 @@ def altered(
         if plugin is None or _reference(plugin) != target.plugin:
             _close(transaction, [target])
             if plugin is not None:
-                _make(exchange, transaction, catalog, plugin)
+                _create_target(exchange, transaction, catalog, plugin)
         else:
             url = push_target.put_url(target, plugin.address, sealing(exchange))
             transaction.change(target.realm, url, _entry(transaction, target))
     for plugin in new.values():
-        _make(exchange, transaction, catalog, plugin)
+        _create_target(exchange, transaction, catalog, plugin)
 
 
 def _targets(
@@ -120,7 +120,7 @@ def _close(transaction: WriteTransaction, targets: list[PushTarget]) -> None:
         )
 
 
-def _make(
+def _create_target(
     exchange: Exchange, transaction: WriteTransaction, catalog: Entity, plugin: Plugin
 ) -> None:
     metalake, own = gravitino.parts(catalog)
@@ -140,7 +140,7 @@ def _make(
         exchange.realm,
         push_target.put(made),
         push_target.put_url(made, plugin.address, sealing(exchange)),
-        _entry(transaction, made, _unready(state, plugin)),
+        _entry(transaction, made, _not_ready(state, plugin)),
     )
 
 
@@ -159,7 +159,7 @@ def _style(state: RealmState, kind: str) -> str:
     return STYLE if kind in push_target_check.styles(state.realm.model, STYLE) else ""
 
 
-def _unready(state: RealmState, plugin: Plugin) -> str:
+def _not_ready(state: RealmState, plugin: Plugin) -> str:
     """Why a target cannot receive changes yet; "" if it can."""
     kinds = sorted({*pushed_engines().values(), push_target.RANGER})
     if plugin.kind not in kinds:

@@ -108,7 +108,7 @@ def exists(kind: str, name: str) -> Failure:
     return Failure(409, ALREADY_EXISTS, type, f"{kind} {quoted(name)} already exists")
 
 
-def already(message: str, type: str) -> Failure:
+def already_exists(message: str, type: str) -> Failure:
     """409, code 1004, with its own exception name (`TagAlreadyAssociatedException`)."""
     return Failure(409, ALREADY_EXISTS, type, message)
 

@@ -30,7 +30,12 @@ from lakewarden.systems.gravitino.http.authorization import (
     write,
 )
 from lakewarden.systems.gravitino.http.bodies import Json, is_on, ok
-from lakewarden.systems.gravitino.http.errors import Failure, already, illegal, no_such_entity
+from lakewarden.systems.gravitino.http.errors import (
+    Failure,
+    already_exists,
+    illegal,
+    no_such_entity,
+)
 from lakewarden.systems.gravitino.http.object_store import document, documents
 from lakewarden.systems.gravitino.http.permissions import no_such_object
 from lakewarden.systems.gravitino.http.securable import object_of_path
@@ -132,7 +137,7 @@ def associate(
         removed = [item for item in remove if item in own and item not in both]
         if add and not new and not remove:
             names = ", ".join(quoted(gravitino.full_name(item)) for item in add)
-            raise already(f"{_object_text(on)} carries {names} already", label.repeated)
+            raise already_exists(f"{_object_text(on)} carries {names} already", label.repeated)
         transaction.change(
             exchange.realm,
             *(RelationChanged(RelationRow(label.type, on, item), False) for item in removed),

@@ -59,14 +59,14 @@ def create(exchange: Exchange) -> Reply:
 
     def add_metalake(transaction: WriteTransaction) -> Json:
         stored = object_store.add(exchange, transaction, new, document)
-        _enter_first_user(exchange, transaction, new)
+        _add_first_user(exchange, transaction, new)
         return stored
 
     stored = write(exchange, "metalake.create", NO_RESOURCE, add_metalake)
     return ok(metalake=plain(body.name, stored))
 
 
-def _enter_first_user(exchange: Exchange, transaction: WriteTransaction, metalake: Entity) -> None:
+def _add_first_user(exchange: Exchange, transaction: WriteTransaction, metalake: Entity) -> None:
     state = transaction.realm(exchange.realm)
     user = exchange.actor.principal(state.realm, state.system)
     record = gravitino.entity(metalake.name, "user", user.name)

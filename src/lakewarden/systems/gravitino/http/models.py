@@ -29,7 +29,7 @@ from lakewarden.systems.gravitino.http.bodies import (
     present,
     read,
 )
-from lakewarden.systems.gravitino.http.errors import already, illegal, no_such
+from lakewarden.systems.gravitino.http.errors import already_exists, illegal, no_such
 from lakewarden.systems.gravitino.http.kinds import (
     SCHEMA,
     Created,
@@ -355,7 +355,7 @@ def _check_aliases(versions: Versions, aliases: Iterable[str]) -> None:
     used = {alias for version in versions for alias in cast("list[str]", version["aliases"])}
     for alias in aliases:
         if alias in used:
-            raise already(
+            raise already_exists(
                 f"alias {quoted(alias)} is another version's",
                 "ModelVersionAliasesAlreadyExistException",
             )

@@ -76,7 +76,7 @@ def remove_one(exchange: Exchange, type: str) -> Reply:
         exchange,
         f"{type}.remove",
         record,
-        lambda transaction: take_out(exchange, transaction, record),
+        lambda transaction: remove_person(exchange, transaction, record),
         missing=None,
     )
     return ok(removed=removed)
@@ -92,7 +92,7 @@ def add(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> Js
     return person_body(transaction.realm(exchange.realm), record, document)
 
 
-def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> bool:
+def remove_person(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> bool:
     """Removes the user or group; returns False if it does not exist.
 
     Raises `Failure` 400 for the owner of the metalake.

@@ -28,7 +28,7 @@ from lakewarden.systems.gravitino.http.people import (
     get_one,
     list_all,
     remove_one,
-    take_out,
+    remove_person,
 )
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def bulk_remove(exchange: Exchange) -> Reply:
 
     def remove(transaction: WriteTransaction, name: str) -> str:
         user = gravitino.entity(metalake.name, "user", name)
-        if not take_out(exchange, transaction, user):
+        if not remove_person(exchange, transaction, user):
             raise no_such_entity(user)
         return name
 

@@ -94,7 +94,7 @@ class RangerFile:
         """See `Source`."""
         return inputs_of(find(self.path, SUFFIXES))
 
-    def knowing(self, entities: Sequence[Entity]) -> RangerFile:
+    def with_entities(self, entities: Sequence[Entity]) -> RangerFile:
         """See `inventory.Resolving`."""
         return replace(self, known=tuple(entities))
 
@@ -107,7 +107,7 @@ class RangerFile:
         files = find(self.path, SUFFIXES)
         for done, file in enumerate(files, 1):
             for record in records(file.path, file.name):
-                ranger.take(record.value, f"{file.name}: line {record.line}{record.path}")
+                ranger.add_record(record.value, f"{file.name}: line {record.line}{record.path}")
             progress("read", done, len(files) + 1, f"{len(ranger.policies)} policies")
         meaning = self.meaning(ranger)
         ignored = {"disabled policies": ranger.disabled} if ranger.disabled else {}
@@ -129,7 +129,7 @@ class RangerFile:
             raise BadInput("policies of Trino name their catalogs themselves", where="--catalog")
         scopes = Scopes(self.metalake, type, catalog)
         if self.known:
-            scopes.know(self.known)
+            scopes.add_entities(self.known)
         try:
             scopes.entities()
         except BadInput as error:
@@ -262,7 +262,7 @@ class Meaning:
     def _allow_at(
         self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
     ) -> None:
-        accesses = self.scopes.gives(item.accesses, place)
+        accesses = self.scopes.covered_privileges(item.accesses, place)
         lost = sorted(self.scopes.without_meaning(item.accesses, place))
         if lost or not item.accesses:
             self.note(policy, f"{', '.join(lost) or 'no access'} on {place.entity}")

@@ -124,7 +124,7 @@ class Ranger:
     groups_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     disabled: int = 0
 
-    def take(self, value: object, where: str) -> None:
+    def add_record(self, value: object, where: str) -> None:
         """Adds one record. Raises `BadInput`."""
         section = Section(value, where)
         names = set(section.names())

@@ -106,7 +106,7 @@ class Scopes:
         """The entity that contains everything of the service."""
         return self._entity(self.top)
 
-    def speaks_of(self, resource: Resource) -> bool:
+    def is_translatable(self, resource: Resource) -> bool:
         """Whether all levels of the resource have a counterpart, and none is missing."""
         levels = self.service.levels
         return bool(resource) and set(resource) == set(levels[: len(resource)])
@@ -115,7 +115,7 @@ class Scopes:
         """Whether the resource is of a kind without any counterpart here."""
         return bool(self.service.others & set(resource))
 
-    def know(self, entities: Iterable[Entity]) -> None:
+    def add_entities(self, entities: Iterable[Entity]) -> None:
         """Adds existing entities, to resolve patterns and names in any case.
 
         Raises `BadInput` if Ranger does not distinguish two names, or nothing is of the service.
@@ -156,13 +156,13 @@ class Scopes:
 
     def learn(self, resource: Resource) -> None:
         """Remembers the names that a resource contains literally."""
-        if self.speaks_of(resource):
+        if self.is_translatable(resource):
             for values in self._combinations(resource):
                 spelt = list(takewhile(_is_name, values))
                 for depth in range(1, len(spelt) + 1):
-                    self._remember((*self.top, *spelt[:depth]))
+                    self._add_entity((*self.top, *spelt[:depth]))
 
-    def _remember(self, names: tuple[str, ...]) -> None:
+    def _add_entity(self, names: tuple[str, ...]) -> None:
         try:
             entity = self._entity(names)
         except BadInput:
@@ -180,7 +180,7 @@ class Scopes:
 
     def exact(self, resource: Resource) -> list[Place] | None:
         """The places of an allowing policy; None if they cannot be expressed."""
-        if not self.speaks_of(resource) or any(level.excludes for level in resource.values()):
+        if not self.is_translatable(resource) or any(level.excludes for level in resource.values()):
             return None
         type = TYPES[len(self.top) + len(resource)]
         entities: dict[Entity, None] = {}
@@ -206,7 +206,7 @@ class Scopes:
 
     def covering(self, resource: Resource) -> list[Place]:
         """The smallest restrictable entities that contain the resource."""
-        if not self.speaks_of(resource):
+        if not self.is_translatable(resource):
             return [Place(self.root, "column", whole=False)]
         type = TYPES[len(self.top) + len(resource)]
         excludes = any(level.excludes for level in resource.values())
@@ -250,7 +250,7 @@ class Scopes:
         stored = self._there.get(names)
         return stored if stored is not None else gravitino.parse(TYPES[len(names)], name)
 
-    def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
+    def covered_privileges(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The privileges that mean no more than the accesses at that place."""
         accesses_given, depth = self._all_privileges(accesses), TYPES.index(place.entity.type)
         given_depth, privileges = TYPES.index(place.given), set[str]()
@@ -274,11 +274,12 @@ class Scopes:
     def without_meaning(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The accesses that add nothing to the privileges at that place."""
         all_given = set(accesses)
-        given = self.gives(all_given, place)
+        given = self.covered_privileges(all_given, place)
         return {
             access
             for access in all_given
-            if not self.gives({access}, place) and self.gives(all_given - {access}, place) == given
+            if not self.covered_privileges({access}, place)
+            and self.covered_privileges(all_given - {access}, place) == given
         }
 
     def needs(self, place: Place, accesses: set[str]) -> Iterator[tuple[Entity, str]]:

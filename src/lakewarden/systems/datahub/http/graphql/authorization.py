@@ -3,7 +3,7 @@
 A resolver names its operation and its target, and does nothing else about authorization:
 
     allow(call, "policy.list", POLICIES)                    # a read: continues, or raises
-    if may(call, "privileges.explain", POLICIES): …         # a read that shows less otherwise
+    if is_allowed(call, "privileges.explain", POLICIES): …  # a read that shows less otherwise
     found = visible(call, found)                            # entities shown inside another
     return write(call, "policy.create", POLICIES, action)   # a write: `action(transaction)` in it
     return write_all(call, asks, action)                    # a write with several requirements
@@ -57,15 +57,15 @@ class _PageGuard(DataHubGuard):
 GUARD: Final = _PageGuard()
 
 
-def may(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
+def is_allowed(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
     """Whether the caller may perform the operation, in the state of this request."""
     return GUARD.may(call.exchange, operation, target)
 
 
-def may_if_declared(call: Call, operation: str, target: Entity) -> bool:
-    """As `may`; always False if the operation is not declared for entities of this type."""
+def is_allowed_if_declared(call: Call, operation: str, target: Entity) -> bool:
+    """As `is_allowed`; always False if the operation is not declared for entities of this type."""
     rule = call.state.matrix.operation(operation).rule_or_none(target.type)
-    return rule is not None and may(call, operation, target)
+    return rule is not None and is_allowed(call, operation, target)
 
 
 def allow(call: Call, operation: str, target: Entity = NO_RESOURCE) -> None:
@@ -109,7 +109,7 @@ def write_all(
     return GUARD.write_all(call.exchange, requirements, action, details=details)
 
 
-def refused(
+def refuse_write(
     call: Call, transaction: WriteTransaction, operation: str, target: Entity, message: str
 ) -> NotAllowed:
     """Refuses a write that no policy allows: it is audited, and raises 403."""
@@ -118,8 +118,8 @@ def refused(
     return NotAllowed(GUARD.question(call.exchange, state, ask, transaction.now), message)
 
 
-def allowed_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
-    """The entities on which the caller may, in one check; for each as `may_if_declared`."""
+def allowed_entities(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
+    """The entities on which the caller may, in one check; for each as `is_allowed_if_declared`."""
     declared = call.state.matrix.operation(operation)
     governed = [entity for entity in entities if declared.rule_or_none(entity.type) is not None]
     return frozenset(GUARD.passing(call.exchange, operation, governed))

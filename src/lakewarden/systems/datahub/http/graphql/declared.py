@@ -67,7 +67,7 @@ def _may_read(field: Declaration) -> Callable[[Call], bool] | None:
     """Whether a field of an entity is visible; raises `Failure` 403 if it is required."""
     if field.has("shown"):
         operation, about = field.argument("shown", "operation"), field.argument("shown", "about")
-        return lambda call: authorization.may(call, operation, Entity(about, ""))
+        return lambda call: authorization.is_allowed(call, operation, Entity(about, ""))
     if not field.has("guarded"):
         return None
 

@@ -135,7 +135,9 @@ def _fact_targets(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
             above = next(iter(tree.ancestors(id)), None)
             if above is not None and tree.entity(above).type in _WHOLES:
                 yield tree.entity(above)
-        if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
+        if type == OF_ROLE and authorization.is_allowed(
+            call, "policy.list", authorization.POLICIES
+        ):
             yield from _roles_of(snapshot, entity)
         if type == OWNED:
             for owner, _ in snapshot.coded.owners.of(id):
@@ -185,7 +187,7 @@ def _fact_sources(call: Call, entity: Entity, type: str) -> BitMap:
         owner = None if key is None else snapshot.coded.memberships.ids.get(Principal(*key))
         if owner is not None:
             ids |= snapshot.coded.owners.sources_of(BitMap([owner]))
-    if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
+    if type == OF_ROLE and authorization.is_allowed(call, "policy.list", authorization.POLICIES):
         ids |= _policies_of(snapshot, entity)
     return ids
 

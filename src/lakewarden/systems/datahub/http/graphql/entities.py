@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.use_cases import aspects
 def is_known(state: RealmState, entity: Entity) -> bool:
     """Whether the entity is stored, a principal of the directory, or a shipped role."""
     coded = state.matrix.snapshot.coded
-    if aspects.is_there(entity, state.matrix.snapshot):
+    if aspects.exists(entity, state.matrix.snapshot):
         return True
     principal_key = coded.model.principal_kind(entity)
     id = None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))

@@ -76,7 +76,7 @@ def has_privilege(call: Call, operation: str, entity: Entity) -> bool:
     """Whether the caller may perform the operation, checked for the entity's whole group."""
     group = call.group(entity)
     allowed = call.cached(
-        (operation, id(group)), lambda: authorization.allowed_among(call, operation, group)
+        (operation, id(group)), lambda: authorization.allowed_entities(call, operation, group)
     )
     return entity in allowed
 

@@ -257,7 +257,7 @@ def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity)
         raise missing(entity.name)
     if entities.is_of_directory(transaction.state, state, entity):
         raise bad(f"`{entity.name}` is kept by the directory, not here")
-    references.forget(transaction, call.exchange.realm, entity, call.actor)
+    references.remove_references(transaction, call.exchange.realm, entity, call.actor)
     aspects.drop(transaction, call.exchange.realm, entity)
 
 

@@ -53,7 +53,7 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
         allowed = [
             dataset
             for dataset in group
-            if authorization.may_if_declared(call, _MAY_SEE[aspect], dataset)
+            if authorization.is_allowed_if_declared(call, _MAY_SEE[aspect], dataset)
         ]
         realm = call.exchange.realm
         call.start_list()
@@ -123,7 +123,7 @@ def _profile_resolver(is_whole: bool) -> Callable[..., Record | None]:
 
 def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
     """Usage by days, the oldest first; None for callers who may not see it."""
-    if not authorization.may_if_declared(call, _MAY_SEE[usage.ASPECT], dataset):
+    if not authorization.is_allowed_if_declared(call, _MAY_SEE[usage.ASPECT], dataset):
         return None
     first = FIRST if since is None else since
     read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)

@@ -134,7 +134,7 @@ def _policy_to_change(
         raise missing(entity.name)
     if is_immutable(entity.name, state.system.model, read[POLICY].value):
         message = f"the policy `{entity.name}` cannot be changed"
-        raise authorization.refused(call, transaction, operation, entity, message)
+        raise authorization.refuse_write(call, transaction, operation, entity, message)
     return Policy(entity.name, read[POLICY].value)
 
 

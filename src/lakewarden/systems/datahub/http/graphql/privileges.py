@@ -66,35 +66,35 @@ def _me(_: object, info: Info) -> Mapping[str, Any]:
 
 
 def _on_platform(operation: str) -> Callable[[Entity, Info], bool]:
-    return lambda _, info: authorization.may(info.context, operation)
+    return lambda _, info: authorization.is_allowed(info.context, operation)
 
 
 def _can_manage_policies(_: Entity, info: Info) -> bool:
-    return authorization.may(info.context, "policy.manage", POLICIES)
+    return authorization.is_allowed(info.context, "policy.manage", POLICIES)
 
 
 def _can_manage_properties(_: Entity, info: Info) -> bool:
-    return authorization.may(info.context, "structured_property.manage", _PROPERTIES)
+    return authorization.is_allowed(info.context, "structured_property.manage", _PROPERTIES)
 
 
 def _can_manage_applications(_: Entity, info: Info) -> bool:
-    return authorization.may(info.context, "entity.manage", _APPLICATIONS)
+    return authorization.is_allowed(info.context, "entity.manage", _APPLICATIONS)
 
 
 def _can_generate_tokens(caller: Entity, info: Info) -> bool:
-    return authorization.may(info.context, "token.create_personal", caller)
+    return authorization.is_allowed(info.context, "token.create_personal", caller)
 
 
 def _granted_privileges(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     actor = calls.entity(input["actorUrn"], "corpuser")
-    manages = authorization.may(call, "privileges.read", POLICIES)
-    if not manages and not authorization.may(call, "privileges.read", actor):
+    manages = authorization.is_allowed(call, "privileges.read", POLICIES)
+    if not manages and not authorization.is_allowed(call, "privileges.read", actor):
         raise forbidden("privileges.read")
     target = _target(input.get("resourceSpec"), info)
     principal, now = Principal(USER, actor.name), call.exchange.now
     details = None
-    explained = authorization.may(call, "privileges.explain", POLICIES)
+    explained = authorization.is_allowed(call, "privileges.explain", POLICIES)
     if input["includeEvaluationDetails"] and explained:
         details = [
             {"policyName": reason.policy, "reason": reason.reason}

@@ -31,7 +31,7 @@ def limit(call: Call, arguments: Mapping[str, Any], default: int) -> int:
 
 def may_read(call: Call, entity: Entity) -> bool:
     """Whether the caller may read the timeseries values of an entity."""
-    return authorization.may(call, "timeseries.read", entity)
+    return authorization.is_allowed(call, "timeseries.read", entity)
 
 
 def values(

@@ -71,7 +71,7 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
         state = transaction.realm(call.exchange.realm)
         if actor.name in _NOBODYS and not _is_root_itself(call, actor):
             message = f"no tokens are made for `{actor.name}`"
-            raise authorization.refused(call, transaction, operation, target, message)
+            raise authorization.refuse_write(call, transaction, operation, target, message)
         if is_service:
             service_accounts.check(transaction, call.exchange.realm, actor)
         elif actor != call.actor and not entities.is_known(state, actor):

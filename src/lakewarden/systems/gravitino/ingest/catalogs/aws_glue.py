@@ -113,7 +113,7 @@ class AwsGlue:
         content = content_of(declared, self.metalake, self.catalog, ())
         account = _Account(self.region, self.catalog_id, progress)
         for record in account.records():
-            content.take(record)
+            content.add_record(record)
         name = f"aws://{self.region}/{account.catalog_id}"
         return reading(content, system.model, name, account.unserved)
 

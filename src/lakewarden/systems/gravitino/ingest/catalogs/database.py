@@ -67,7 +67,7 @@ class CatalogDatabase:
         content = content_of(declared, self.metalake, "", ())
         name, records = self._records(declared, progress)
         for record in records:
-            content.take(record)
+            content.add_record(record)
         return reading(content, system.model, name)
 
     def _records(self, declared: SourceMapping, progress: Progress) -> tuple[str, list[Record]]:

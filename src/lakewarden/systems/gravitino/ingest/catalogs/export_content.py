@@ -70,7 +70,7 @@ class ExportContent:
     _known: set[Entity] = field(default_factory=set)
     _types: set[str] = field(default_factory=set)
 
-    def take(self, record: Record) -> None:
+    def add_record(self, record: Record) -> None:
         """Adds one record."""
         match record:
             case Exists():
@@ -95,7 +95,7 @@ class ExportContent:
         found = self.mapping.features[feature]
         return f"{found.title}: {found.never}"
 
-    def know(self, entities: Iterable[Entity]) -> None:
+    def add_known(self, entities: Iterable[Entity]) -> None:
         """Adds entities that exist but are not in the source; users among them are its people."""
         for entity in entities:
             self._add(entity)

@@ -79,7 +79,7 @@ class HiveThrift:
                 spec = declared.tables[name]
                 placed = [(name, _cells(row, name)) for row in rows]
                 for record in tables.of_rows(placed, [spec], name):
-                    content.take(record)
+                    content.add_record(record)
                 progress("read", 0, 1, f"{done:,} answers, {name}")
         return reading(content, system.model, self.address, [_COLUMNS])
 

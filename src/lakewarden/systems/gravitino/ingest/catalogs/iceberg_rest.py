@@ -70,7 +70,7 @@ class IcebergRest:
         original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
         with original:
             for record in _Catalog(original, self.warehouse).records():
-                content.take(record)
+                content.add_record(record)
         return reading(content, system.model, self.address, original.withheld_lines())
 
 

@@ -175,7 +175,7 @@ def entries(file: File) -> Iterator[tuple[str, Entry]]:
     """
     entry: dict[str, list[str]] = {}
     place, cut = "", frozenset[str]()
-    for number, line in (*_unfolded(file), (0, "")):
+    for number, line in (*_joined_lines(file), (0, "")):
         at = f"{file.name}: line {number}"
         if not line:
             if cut:
@@ -198,7 +198,7 @@ def entries(file: File) -> Iterator[tuple[str, Entry]]:
         entry.setdefault(key, []).append(value)
 
 
-def _unfolded(file: File) -> Iterator[tuple[int, str]]:
+def _joined_lines(file: File) -> Iterator[tuple[int, str]]:
     """The lines, with continuation lines joined and without comments.
 
     Not by `splitlines`: it also splits at other characters, which anybody may write into a value. A

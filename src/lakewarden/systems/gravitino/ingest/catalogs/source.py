@@ -70,7 +70,7 @@ class CatalogExport:
     def _files(self) -> list[File]:
         return find(self.path, (*tables.SUFFIXES, *self.suffixes))
 
-    def knowing(self, entities: Sequence[Entity]) -> CatalogExport:
+    def with_entities(self, entities: Sequence[Entity]) -> CatalogExport:
         """See `inventory.Resolving`."""
         return replace(self, known=tuple(entities))
 
@@ -81,7 +81,7 @@ class CatalogExport:
         declared = mapping(self.source, system.model)
         content = content_of(declared, self.metalake, self.catalog, self.known)
         for record in self._records(declared, progress):
-            content.take(record)
+            content.add_record(record)
         not_read = list(declared.not_read)
         if self.reader is None:
             not_read += tables.missing(self._files(), declared.tables)
@@ -111,7 +111,7 @@ def content_of(
         message = f"names of {declared.title} have their catalog; leave it out"
         raise BadInput(message, where="--catalog")
     content = ExportContent(declared, metalake, catalog)
-    content.know(known)
+    content.add_known(known)
     return content
 
 

@@ -100,7 +100,7 @@ class UnityServer:
         original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
         with original:
             for record in _Metastore(original).records():
-                content.take(record)
+                content.add_record(record)
         return reading(content, system.model, self.address, original.withheld_lines())
 
 

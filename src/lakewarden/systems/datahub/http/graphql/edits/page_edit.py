@@ -98,7 +98,7 @@ def creation(
         edit.ask(operation, input.get(about) or NO_RESOURCE)
 
     def write_owned(edit: Edit, place: EditTarget, input: Input) -> None:
-        edit.own(place.entity, operation)
+        edit.make_caller_owner(place.entity, operation)
         write(edit, place.entity, input)
 
     return PageEdit(

@@ -129,7 +129,7 @@ def text(argument: str, value: str) -> str:
 
 
 def _exists(edit: Edit, entity: Entity) -> bool:
-    if is_known(edit.state, entity) or aspects.is_there(entity, edit.state.matrix.snapshot):
+    if is_known(edit.state, entity) or aspects.exists(entity, edit.state.matrix.snapshot):
         return True
     # A column without aspects of its own exists through the schema of its dataset.
     dataset = datahub.parent(entity) if entity.type == "schemaField" else None

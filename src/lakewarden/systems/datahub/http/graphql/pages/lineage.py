@@ -49,7 +49,7 @@ def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
     ]
     stored = neighbours
     if not input.get("includeGhostEntities"):
-        stored = [step for step in neighbours if is_there(call.state, step.other)]
+        stored = [step for step in neighbours if exists(call.state, step.other)]
     most = call.exchange.services.page_rows
     count = input.get("count")
     paging = input if count is None else {**input, "count": min(count, most)}
@@ -64,7 +64,7 @@ def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
     }
 
 
-def is_there(state: RealmState, entity: Entity) -> bool:
+def exists(state: RealmState, entity: Entity) -> bool:
     """Whether an entity is stored, and not softly deleted; for a column, whether its dataset is."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
@@ -72,7 +72,7 @@ def is_there(state: RealmState, entity: Entity) -> bool:
         return False
     if entity.type == edges.COLUMN:
         holder = datahub.parent(entity)
-        return holder is not None and is_there(state, holder)
+        return holder is not None and exists(state, holder)
     return is_known(state, entity)
 
 

@@ -11,8 +11,8 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 _USERS: Final = naming(("actors", "users", "user"), frozenset({"corpuser"}))
 
 
-def _is_mine(role: Entity, info: Info) -> bool:
+def _belongs_to_caller(role: Entity, info: Info) -> bool:
     return info.context.actor in _USERS(info.context, role)
 
 
-RESOLVERS: Final[Resolvers] = {"Role": {"isAssignedToMe": _is_mine}}
+RESOLVERS: Final[Resolvers] = {"Role": {"isAssignedToMe": _belongs_to_caller}}

@@ -62,7 +62,7 @@ class AspectChanges:
 
     def is_stored(self, entity: Entity) -> bool:
         """Whether the entity is stored."""
-        return aspects.is_there(entity, self.transaction.realm(self.realm).matrix.snapshot)
+        return aspects.exists(entity, self.transaction.realm(self.realm).matrix.snapshot)
 
     def check_exists(self, *entities: Entity) -> None:
         """Raises `Failure` 404 for the first entity that is not stored."""

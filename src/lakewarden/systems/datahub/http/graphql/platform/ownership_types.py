@@ -34,9 +34,9 @@ _KIND: Final = Kind(
 )
 
 
-def _forget(changes: AspectChanges, type: Entity, input: Input) -> None:
+def _remove(changes: AspectChanges, type: Entity, input: Input) -> None:
     if input.get("deleteReferences"):
-        ownership_types.forget(changes.transaction, changes.realm, type.name)
+        ownership_types.clear_type(changes.transaction, changes.realm, type.name)
 
 
 RESOLVERS: Final[Resolvers] = {
@@ -44,6 +44,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createOwnershipType": creation(_KIND, _MANAGE),
         "updateOwnershipType": change(_KIND, _MANAGE),
-        "deleteOwnershipType": deletion(_KIND, _MANAGE, _forget),
+        "deleteOwnershipType": deletion(_KIND, _MANAGE, _remove),
     },
 }

@@ -78,7 +78,7 @@ def _check_definition(changes: AspectChanges, view: Entity, _: Value, __: Input)
         raise missing(view.name)
 
 
-def _is_mine(call: Call, input: Input) -> Callable[[Record], bool]:
+def _belongs_to_caller(call: Call, input: Input) -> Callable[[Record], bool]:
     type = input.get("viewType")
     return lambda view: (
         type in (None, view.text("type")) and personal.is_own(view.value, call.actor)
@@ -104,7 +104,7 @@ def _definition_record(view: Entity, info: Info) -> Mapping[str, Any]:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {
-        "listMyViews": Listing(TYPE, ASPECT, "views", where=_is_mine),
+        "listMyViews": Listing(TYPE, ASPECT, "views", where=_belongs_to_caller),
         "listGlobalViews": Listing(TYPE, ASPECT, "views", where=_is_global),
     },
     "Mutation": {

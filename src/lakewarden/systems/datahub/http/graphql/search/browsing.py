@@ -166,7 +166,7 @@ class _Group(NamedTuple):
 
 def _with_paths(session: SearchSession, ids: BitMap) -> BitMap:
     """The ids that have browse paths of their own."""
-    return session.texts().having([[Term(field_term("browsePathV2"))]]) & ids
+    return session.texts().matching([[Term(field_term("browsePathV2"))]]) & ids
 
 
 def _add_to_groups(

@@ -31,9 +31,9 @@ from lakewarden.systems.datahub.search.facets import Count, Facet
 from lakewarden.systems.datahub.search.lineage import (
     MOST_HOPS,
     Exploration,
+    ExplorationLimits,
     Period,
     Reached,
-    Walk,
     follow,
 )
 from lakewarden.systems.datahub.search.neighbours import Neighbours
@@ -157,7 +157,7 @@ def _search_lineage(info: Info, input: Input) -> _LineageResults:
     return _LineageResults(results, lineage, facets, fitting.asked)
 
 
-def _walk_of(input: Input, parts: Sequence[_Criteria]) -> Walk:
+def _walk_of(input: Input, parts: Sequence[_Criteria]) -> ExplorationLimits:
     flags = input.get("lineageFlags") or {}
     far = {degree for part in parts for degree in part.degrees}
     hops = MOST_HOPS if _FAR in far else max((int(degree) for degree in far), default=0)
@@ -177,7 +177,7 @@ def _walk_of(input: Input, parts: Sequence[_Criteria]) -> Walk:
             return False
         return not platforms or bool(platforms & frozenset(datahub.key_parts(entity.name)))
 
-    return Walk(Lineage(input["direction"]), hops, most, Period(*times), is_ignored)
+    return ExplorationLimits(Lineage(input["direction"]), hops, most, Period(*times), is_ignored)
 
 
 def _merge(flags: Input, input: Input, key: str) -> Any:
@@ -248,7 +248,7 @@ class _LineageFilter:
                 holders = session.search(question(call, part.input, None)).results
             self._found.append((part.degrees, own, holders))
 
-    def fits(self, entity: Entity, degree: int) -> bool:
+    def matches(self, entity: Entity, degree: int) -> bool:
         """Whether an entity of this degree matches."""
         is_column = self._is_column(entity)
         if is_column and not self._columns:
@@ -280,7 +280,7 @@ def _results(reached: Iterable[Reached], fitting: _LineageFilter, columns: bool)
             else None
         )
         entity = reached_entity.entity if columns or holder is None else holder
-        if entity not in results and fitting.fits(entity, reached_entity.degree):
+        if entity not in results and fitting.matches(entity, reached_entity.degree):
             results[entity] = _Result(entity, reached_entity)
     return list(results.values())
 

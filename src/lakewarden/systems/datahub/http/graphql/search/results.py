@@ -62,7 +62,7 @@ def search_page(
     """A page of search results of the types; `among`: restricted to these URNs."""
     call: Call = info.context
     start, count = page_bounds(call, input)
-    limited = _among(question(call, input, types), among)
+    limited = _restricted_to(question(call, input, types), among)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
         page = search.page(start, count)
@@ -80,7 +80,7 @@ def scroll_page(info: Info, input: Mapping[str, Any], among: Sequence[str] | Non
     """A page of search results, and the next position; `among`: restricted to these URNs."""
     call: Call = info.context
     _, count = page_bounds(call, input)
-    limited = _among(question(call, input, input.get("types")), among)
+    limited = _restricted_to(question(call, input, input.get("types")), among)
     known = scroll.digest(limited, call.exchange.realm, call.actor.name)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
@@ -96,7 +96,7 @@ def scroll_page(info: Info, input: Mapping[str, Any], among: Sequence[str] | Non
     }
 
 
-def _among(search_question: Question, among: Sequence[str] | None) -> Question:
+def _restricted_to(search_question: Question, among: Sequence[str] | None) -> Question:
     """The question restricted to these URNs."""
     if among is None:
         return search_question

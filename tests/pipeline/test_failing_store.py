@@ -51,6 +51,14 @@ TRACE = (
             ".com.google.api.client.googleapis.json.GoogleJsonResponseException",
             f"`gs://lake/x/y`: a request failed; {RUN_AGAIN}",
         ),
+        (
+            "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while"
+            " reading file s3a://lake/x/y.parquet.  SQLSTATE: KD001\nCaused by: java.io"
+            ".UncheckedIOException\n\tat software.amazon.s3.analyticsaccelerator.io.physical"
+            ".reader.StreamReader.readBlock(StreamReader.java:306)\nCaused by: software.amazon.s3"
+            ".shaded.dev.failsafe.FailsafeException: java.io.IOException: closed early",
+            f"`s3a://lake/x/y.parquet`: a request failed; {RUN_AGAIN}",
+        ),
     ],
 )
 def test_a_failing_store_is_named_with_what_to_do(java: str, said: str) -> None:

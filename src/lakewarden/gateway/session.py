@@ -145,13 +145,13 @@ class Sessions:
         with self._lock:
             session = self._sessions.get((user, id))
             if session is None:
-                self._make_room(user)
+                self._evict(user)
                 session = Session(self._catalog, self._database, self._catalog)
                 self._sessions[(user, id)] = session
             self._sessions.move_to_end((user, id))
             return session
 
-    def _make_room(self, user: str) -> None:
+    def _evict(self, user: str) -> None:
         own = [key for key in self._sessions if key[0] == user]
         if len(own) >= MAX_SESSIONS_OF_USER:
             del self._sessions[own[0]]

@@ -112,7 +112,7 @@ class Statements:
         self._access.require("CreateTable", name[:-1])
         if statement.replaces:
             self._access.require_writable("DropTable", name)
-        elif self._makes(TABLE, name, statement.unless_there):
+        elif self._creates_followed(TABLE, name, statement.unless_there):
             statement = replace(statement, unless_there=False)
         if statement.query is None:
             return _plain(statement.text(_join(name), {}))
@@ -124,7 +124,7 @@ class Statements:
         self._access.require("CreateView", name[:-1])
         if statement.replaces:
             self._access.require_writable("DropView", name)
-        elif self._makes(VIEW, name, statement.unless_there):
+        elif self._creates_followed(VIEW, name, statement.unless_there):
             statement = replace(statement, unless_there=False)
         names = {}
         for table in statement.query.tables:
@@ -183,11 +183,11 @@ class Statements:
     def _create_schema(self, statement: sql.CreateSchema) -> relations.Relation:
         schema = self._schema_name(statement.schema)
         self._access.require("CreateSchema", schema[:-1])
-        is_new = self._makes(SCHEMA, schema, statement.unless_there)
+        is_new = self._creates_followed(SCHEMA, schema, statement.unless_there)
         there = "IF NOT EXISTS " if statement.unless_there and not is_new else ""
         return _plain(f"CREATE SCHEMA {there}{_join(schema)}")
 
-    def _makes(self, kind: str, name: Name, unless_there: bool) -> bool:
+    def _creates_followed(self, kind: str, name: Name, unless_there: bool) -> bool:
         """Whether the statement creates an object that the realm must follow.
 
         Then it must fail if the object exists: otherwise the creator is unknown.

@@ -52,7 +52,7 @@ class _QuestionGenerator:
             request = self._near(self._rng.choice(naming)) if naming else self._any()
         else:
             request = self._any()
-        return self._dressed(request)
+        return self._with_options(request)
 
     def _any(self) -> Request:
         name = self._draft.act()
@@ -158,7 +158,7 @@ class _QuestionGenerator:
         attributes = {k: v for k, v in request.attributes.items() if not self._draft.often(0.5)}
         return replace(request, targets=targets, lists=lists, attributes=attributes)
 
-    def _dressed(self, request: Request) -> Request:
+    def _with_options(self, request: Request) -> Request:
         """The question with optional parts: groups, active roles, sub-resources, attributes."""
         draft = self._draft
         if draft.often(0.12):

@@ -99,7 +99,7 @@ class RuleSatisfier:
             case Or(parts):
                 self.meet(draft.rng.choice(parts), entity, within)
             case Holds(privilege):
-                self._hold(self._model.privileges[privilege], entity)
+                self._grant(self._model.privileges[privilege], entity)
             case Owner(levels):
                 self._own(levels, entity)
             case IsSelf():
@@ -126,7 +126,7 @@ class RuleSatisfier:
         if rule is not None:
             self.meet(rule, entity, operation)
 
-    def _hold(self, privilege: Privilege, entity: Entity) -> None:
+    def _grant(self, privilege: Privilege, entity: Entity) -> None:
         if privilege.name == MEMBER:
             above = [e for e in self._draft.path(entity) if e.type in self._model.membership_types]
             if above and above[0].name:

@@ -161,14 +161,14 @@ class StatementGenerator:
         """A pattern that the entity matches and that the system's grammar accepts."""
         spelling = self._draft.system.spelling
         for _ in range(4):
-            parts = [self._blurred(part) for part in spelling.parts(entity)]
+            parts = [self._pattern(part) for part in spelling.parts(entity)]
             try:
                 return Matching(entity.type, spelling.pattern(entity.type, ".".join(parts)))
             except WardenError:
                 continue
         return Matching(entity.type, spelling.parts(entity))
 
-    def _blurred(self, part: str) -> str:
+    def _pattern(self, part: str) -> str:
         cut = self._rng.randint(0, len(part))
         forms = (part, part, part, "*", "*", part[:cut] + "*", "*" + part[cut:], part[:-1] + "?")
         return self._rng.choice(forms)
@@ -235,10 +235,10 @@ class StatementGenerator:
         for of in self._draft.some(fields, len(fields), len(fields)):
             value = self._value_of(of, entity)
             if value and len(criteria) < 1 + self._draft.often(0.3):
-                criteria.append(self._met(of, value))
+                criteria.append(self._satisfied(of, value))
         return tuple(criteria)
 
-    def _met(self, of: Field, value: str) -> Criterion:
+    def _satisfied(self, of: Field, value: str) -> Criterion:
         others = self._draft.some(self._pool(of), 1, 0)
         match self._rng.choice(("equals", "equals", "starts", "not")):
             case "starts":

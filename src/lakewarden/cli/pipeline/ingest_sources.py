@@ -187,8 +187,8 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
         raise BadInput(f"`--source {kind}` takes {known}; got `{model}`", where="--model")
     options = database.specified()
     for name in options:
-        if kind not in _takers(name):
-            taking = " and ".join(f"`--source {source}`" for source in _takers(name))
+        if kind not in _kinds_with_option(name):
+            taking = " and ".join(f"`--source {source}`" for source in _kinds_with_option(name))
             raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=_option(name))
     if kind == "dbt-file":
         _check_dbt(model or next(iter(readers())), options)
@@ -202,7 +202,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _takers(name: str) -> tuple[str, ...]:
+def _kinds_with_option(name: str) -> tuple[str, ...]:
     """The kinds of sources that accept an option."""
     if name == "revision":
         return ("store",)

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.folder import Folder
-from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
+from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, LintSelection, show_findings
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
@@ -27,7 +27,7 @@ def linting(
             help="The directory of the index, for its quarantined rows.",
         ),
     ] = None,
-    which: Which = EVERYTHING,
+    which: LintSelection = EVERYTHING,
     spark: Spark = LOCAL,
     tables: TableOptions = AS_FILES,
     format: Annotated[Form, Parameter(help="Output format.")] = "text",

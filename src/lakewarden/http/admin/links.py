@@ -34,7 +34,9 @@ def listed(exchange: Exchange) -> HandlerResult:
     link_list = links.listed(exchange.state, exchange.actor, exchange.now, realm, entity)
     if isinstance(link_list, Denied):
         return link_list
-    on_page, page = cut_of(exchange, link_list.links, lambda entry: _place(entry[0]), realm, entity)
+    on_page, page = cut_of(
+        exchange, link_list.links, lambda entry: _sort_key(entry[0]), realm, entity
+    )
     return LinksResponse(
         links=[_response(linked, keeper) for linked, keeper in on_page],
         left_out=list(link_list.left_out),
@@ -43,7 +45,7 @@ def listed(exchange: Exchange) -> HandlerResult:
     )
 
 
-def _place(of: Link) -> str:
+def _sort_key(of: Link) -> str:
     """A sort key in the order of links."""
     return "\0".join(part for end in of for part in (end.realm, *end.entity))
 
@@ -55,7 +57,7 @@ def suggested(exchange: Exchange) -> HandlerResult:
     if isinstance(suggested_links, Denied):
         return suggested_links
     on_page, page = cut_of(
-        exchange, suggested_links.links, lambda entry: _place(entry[0]), realm, other
+        exchange, suggested_links.links, lambda entry: _sort_key(entry[0]), realm, other
     )
     return SuggestionsResponse(
         suggestions=[

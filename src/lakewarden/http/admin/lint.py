@@ -73,7 +73,7 @@ def linted(exchange: Exchange) -> HandlerResult:
         dismissed = lint.dismissals(reading, name, findings, exchange.now)
         chosen = _chosen(exchange, findings, frozenset(dismissed))
         filters = [exchange.one(parameter.name) for parameter in _FILTERS]
-        on_page, page = cut_of(exchange, chosen, _place, name, *filters)
+        on_page, page = cut_of(exchange, chosen, _sort_key, name, *filters)
         first_seen_at: Mapping[str, FirstSeen] = {}
         if exchange.one("fields") and on_page:
             first_seen_at = first_seen(reading, name, on_page, rules, exchange.now)
@@ -165,7 +165,7 @@ def undismiss(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: lint.undismiss(transaction, realm, fingerprint))
 
 
-def _place(finding: Finding) -> str:
+def _sort_key(finding: Finding) -> str:
     """A sort key in the order of findings."""
     rank = str(max(Severity) - finding.severity)
     return "\0".join((rank, finding.rule.id, *finding.place, finding.says))

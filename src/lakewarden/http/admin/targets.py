@@ -83,7 +83,7 @@ def listed(exchange: Exchange) -> HandlerResult:
 
 def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
     """Adds a target."""
-    realm, name = _place(exchange)
+    realm, name = _sort_key(exchange)
     new = push_target_check.declared(
         name, realm, body.catalog, body.url, body.style, follow=body.follow
     )
@@ -98,29 +98,29 @@ def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
 
 def remove(exchange: Exchange) -> HandlerResult:
     """Forgets a target."""
-    return pushing(exchange).remove(*_place(exchange))
+    return pushing(exchange).remove(*_sort_key(exchange))
 
 
 def sign(exchange: Exchange, body: EventSecretRequest) -> HandlerResult:
     """Sets the secret that signs events of a target."""
-    return pushing(exchange).sign(*_place(exchange), body.secret)
+    return pushing(exchange).sign(*_sort_key(exchange), body.secret)
 
 
 def unsign(exchange: Exchange) -> HandlerResult:
     """Removes the secret, so that events of a target are not signed."""
-    return pushing(exchange).sign(*_place(exchange), "")
+    return pushing(exchange).sign(*_sort_key(exchange), "")
 
 
 def plan(exchange: Exchange) -> HandlerResult:
     """The plan of a push at this time."""
     adopts = exchange.one("adopt") == "true"
-    made = pushing(exchange).plan(*_place(exchange), adopts=adopts)
+    made = pushing(exchange).plan(*_sort_key(exchange), adopts=adopts)
     return made if isinstance(made, Denied) else _plan(made)
 
 
 def apply(exchange: Exchange, body: PushRequest) -> HandlerResult:
     """Applies the plan with this digest."""
-    done = pushing(exchange).apply(*_place(exchange), body.digest, adopts=body.adopt)
+    done = pushing(exchange).apply(*_sort_key(exchange), body.digest, adopts=body.adopt)
     if isinstance(done, Denied):
         return done
     made, statements = done
@@ -135,7 +135,7 @@ def apply(exchange: Exchange, body: PushRequest) -> HandlerResult:
 
 def drift(exchange: Exchange) -> HandlerResult:
     """What others changed since the last push."""
-    found = pushing(exchange).drift(*_place(exchange))
+    found = pushing(exchange).drift(*_sort_key(exchange))
     if isinstance(found, Denied):
         return found
     table = found.table()
@@ -150,7 +150,7 @@ def drift(exchange: Exchange) -> HandlerResult:
 
 def adopt(exchange: Exchange) -> HandlerResult:
     """The grants of others as statements of the realm."""
-    proposal = pushing(exchange).adoption(*_place(exchange))
+    proposal = pushing(exchange).adoption(*_sort_key(exchange))
     if isinstance(proposal, Denied):
         return proposal
     table = proposal.table()
@@ -181,19 +181,19 @@ def adopt(exchange: Exchange) -> HandlerResult:
 
 def reset(exchange: Exchange) -> HandlerResult:
     """Removes everything that is ours."""
-    done = pushing(exchange).reset(*_place(exchange))
+    done = pushing(exchange).reset(*_sort_key(exchange))
     return done if isinstance(done, Denied) else ResetResponse(statements=done)
 
 
 def doctor(exchange: Exchange) -> HandlerResult:
     """The rights that the account of a target lacks."""
-    found = pushing(exchange).account(*_place(exchange))
+    found = pushing(exchange).account(*_sort_key(exchange))
     if isinstance(found, Denied):
         return found
     return TargetDoctorResponse(missing=[*found.missing], warnings=[*found.warnings])
 
 
-def _place(exchange: Exchange) -> tuple[str, str]:
+def _sort_key(exchange: Exchange) -> tuple[str, str]:
     return exchange.params["realm"], exchange.params["target"]
 
 

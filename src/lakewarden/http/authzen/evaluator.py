@@ -79,10 +79,10 @@ class EvaluatorCache:
                 self.operations, caller, exchange.realm, exchange.now
             )
         if len(self._rights) > MOST_CALLERS or self.operations.budget.answers > MOST_ANSWERS:
-            self._forget()
+            self._evict()
         return evaluator
 
-    def _forget(self) -> None:
+    def _evict(self) -> None:
         self._evaluators.clear()
         self._rights.clear()
         self.operations.forget()
@@ -193,7 +193,7 @@ class Evaluator:
     def _caller_operation(
         self, named: str | None, action: str, type: str, look: Look
     ) -> CallerOperation | None:
-        realm = self._sole(named, type, look)
+        realm = self._only_realm(named, type, look)
         if realm is None or realm.realm.name == CONTROL:
             return None
         operation = self._operations.operation(realm, action, type, self._now)
@@ -211,7 +211,7 @@ class Evaluator:
         )
         return CallerOperation(operation, (own, to_itself), others)
 
-    def _sole(self, named: str | None, type: str, look: Look) -> RealmState | None:
+    def _only_realm(self, named: str | None, type: str, look: Look) -> RealmState | None:
         """The one realm that a question with these words can be about, or None."""
         if type == name_resolution.PLATFORM:
             return None

@@ -70,7 +70,7 @@ def questions(requested: Requested) -> Questions:
 def _of_new_namespace(requested: Requested) -> Questions:
     act, body = requested.act, requested.body
     made = {**requested.catalog, "schema": json_body.namespace(body)}
-    chooses = _chooses(requested, json_body.member(body, "properties"))
+    chooses = _sets_location(requested, json_body.member(body, "properties"))
     placing = (requested.asks("chooseLocation", requested.catalog),) if chooses else ()
     return Questions((TargetedAct(act, requested.names), *placing), created=(("namespace", made),))
 
@@ -78,7 +78,7 @@ def _of_new_namespace(requested: Requested) -> Questions:
 def _of_properties(requested: Requested) -> Questions:
     body = requested.body
     touched = {*json_body.member(body, _UPDATES), *json_body.texts(body, "removals")}
-    placing = _placing(requested, requested.names, is_chosen=_chooses(requested, touched))
+    placing = _placing(requested, requested.names, is_chosen=_sets_location(requested, touched))
     return Questions((TargetedAct(requested.act, requested.names), *placing))
 
 
@@ -86,7 +86,7 @@ def _of_new(requested: Requested) -> Questions:
     """For a table or view that is created, prepared or registered."""
     act, body = requested.act, requested.body
     made = {**requested.names, act.makes: json_body.text(body, "name")}
-    is_chosen = body.get("location") is not None or _chooses(
+    is_chosen = body.get("location") is not None or _sets_location(
         requested, json_body.member(body, "properties")
     )
     placing = _placing(requested, requested.names, is_chosen=is_chosen)
@@ -135,7 +135,7 @@ def _of_change(requested: Requested, names: Names, change: Json, where: str) -> 
             *json_body.member(update, _UPDATES, where),
             *json_body.texts(update, "removals", where),
         }
-        is_chosen |= action == "set-location" or _chooses(requested, touched)
+        is_chosen |= action == "set-location" or _sets_location(requested, touched)
     if "assert-create" in types and requested.act.resource == "table":
         container = {key: names[key] for key in ("catalog", "schema")}
         placing = _placing(requested, container, is_chosen=is_chosen)
@@ -178,7 +178,7 @@ def _placing(requested: Requested, names: Names, *, is_chosen: bool) -> Sequence
     return (requested.asks("chooseLocation", names),) if is_chosen else ()
 
 
-def _chooses(requested: Requested, properties: Mapping[str, Any] | set[str]) -> bool:
+def _sets_location(requested: Requested, properties: Mapping[str, Any] | set[str]) -> bool:
     """Whether one of the properties sets the location of files."""
     return any(requested.engine.matches("locations", key) for key in properties)
 

@@ -101,7 +101,7 @@ class Evaluator:
             return len(columns) == len(resource.table.columns)
         allowed = self._allows(self.act, resource) and self._missing(resource) is None
         if allowed and action.target_resource is not None:
-            return self._enters(self.act, resource, action.target_resource)
+            return self._may_move_to_schema(self.act, resource, action.target_resource)
         return allowed
 
     @cached_property
@@ -261,7 +261,7 @@ class Evaluator:
                 looking = look_ups[table.catalog_name][table.schema_name]
             except KeyError:
                 names = table.catalog_name, table.schema_name
-                looking = self._look_ups(act, *names)
+                looking = self._lookup_indexes(act, *names)
                 look_ups.setdefault(names[0], {})[names[1]] = looking
             name = table.table_name
             for get, start, end, ends in looking or ():
@@ -279,7 +279,7 @@ class Evaluator:
         model, places = self._realm.matrix.snapshot.model, self._access.mapping.places
         return any(model.judged(places[name].type) for name in self._access.places(act))
 
-    def _look_ups(self, act: Act, catalog: str, schema: str) -> Sequence[_LookUp] | None:
+    def _lookup_indexes(self, act: Act, catalog: str, schema: str) -> Sequence[_LookUp] | None:
         """The indexes for tables of a schema; None for a schema that the engine declares."""
         engine = self._engine
         if catalog in engine.catalogs or schema in engine.schemas:
@@ -295,10 +295,10 @@ class Evaluator:
         whole = Resource(table=Table(table.catalog_name, table.schema_name, table.table_name))
         names = parts(resources[0])
         if self._allows(act, whole):
-            return self._undenied(names, columns)
+            return self._columns_without_deny(names, columns)
         return [n for n, name in enumerate(columns) if self._allows_columns(act, names, [name])]
 
-    def _undenied(self, names: Names, columns: Sequence[str]) -> Sequence[int]:
+    def _columns_without_deny(self, names: Names, columns: Sequence[str]) -> Sequence[int]:
         """The columns, of a table that is read as a whole, that no DENY closes."""
         reading = self._engine.acts[_READING]
         table = self._access.stored(self._access.places(reading), names)
@@ -312,7 +312,7 @@ class Evaluator:
     def _allows(self, act: Act, resource: Resource, *, listed: bool = False) -> bool:
         if act.resource != "none" and member(resource, act.resource) is None:
             return False
-        if resource.user is not None and act.own and self._is_asker(resource.user.user):
+        if resource.user is not None and act.own and self._is_caller(resource.user.user):
             return True
         names = parts(resource)
         declared = self._declared(act, names)
@@ -320,7 +320,7 @@ class Evaluator:
             return declared
         if self._access.is_about_nothing(act):
             return self._access.decides_on(act, NO_RESOURCE)
-        if act.name == _BY_VIEW and self._hands_on(names):
+        if act.name == _BY_VIEW and self._exposes_denied(names):
             return False
         if act.name in _STORING and self._settings.definer_views != "all":
             return not self._access.limits_anybody and self._allows_on(
@@ -387,7 +387,7 @@ class Evaluator:
         found = [self._access.columns(names, one) for one in columns]
         return [column for named in found for column in named] if all(found) else None
 
-    def _hands_on(self, names: Names) -> bool:
+    def _exposes_denied(self, names: Names) -> bool:
         """Whether a view would show others what they may not see of the table."""
         if self._settings.definer_views == "all":
             return False
@@ -411,7 +411,7 @@ class Evaluator:
             return act.declared and self._access.decides(access, {"catalog": catalog})
         return None
 
-    def _enters(self, act: Act, resource: Resource, target: Resource) -> bool:
+    def _may_move_to_schema(self, act: Act, resource: Resource, target: Resource) -> bool:
         """Whether the renamed object may be moved to the schema of its new name."""
         source, new = parts(resource), parts(target)
         if not new:
@@ -425,5 +425,5 @@ class Evaluator:
     def _listed_ids(self) -> frozenset[int | None]:
         return frozenset(self._access.listed(self.act) if self.act else ())
 
-    def _is_asker(self, user: str) -> bool:
+    def _is_caller(self, user: str) -> bool:
         return user == self._question.context.identity.user

@@ -61,7 +61,7 @@ class JoinedEvaluator:
         """The row filters of a table, of all realms."""
         answers = [evaluator.row_filters() for evaluator in self._evaluators]
         known = [answer for answer in answers if answer is not None]
-        if not self._suffices(len(known)):
+        if not self._is_known_to_enough(len(known)):
             return [{"expression": HIDDEN_ROWS}]
         conditions = dict.fromkeys(sql for answer in known for sql in answer)
         return [{"expression": sql} for sql in conditions]
@@ -83,7 +83,7 @@ class JoinedEvaluator:
             return None if only is None else {"expression": only.sql}
         found = [evaluator.masked(resource) for evaluator in self._evaluators]
         known = [masked for masked in found if masked is None or masked.value is not None]
-        if not self._suffices(len(known)):
+        if not self._is_known_to_enough(len(known)):
             return {"expression": HIDDEN_VALUE}
         masks = {f"{n:03}": masked for n, masked in enumerate(known) if masked is not None}
         if not masks:
@@ -91,6 +91,6 @@ class JoinedEvaluator:
         counting, _ = strictest((n, masked.mask) for n, masked in masks.items())
         return {"expression": masks[counting].sql}
 
-    def _suffices(self, known: int) -> bool:
+    def _is_known_to_enough(self, known: int) -> bool:
         """Whether enough realms know the resource: a realm that must allow must know it."""
         return known == len(self._evaluators) if self._all else known > 0

@@ -90,7 +90,7 @@ class Ranger(EngineDialect):
                 "POST",
                 f"{PATH}/api/audit/access",
                 "decision.ask",
-                self._take_audits,
+                self._count_audits,
                 body_limit=BODY_BYTES,
                 engine=True,
             ),
@@ -136,7 +136,7 @@ class Ranger(EngineDialect):
         ]
         return json_reply(HTTPStatus.OK, {"plugins": listed})
 
-    def _take_audits(self, exchange: Exchange) -> Reply:
+    def _count_audits(self, exchange: Exchange) -> Reply:
         """Counts what users did, or were denied, under the documents of a service."""
         name = exchange.one("serviceName")
         service = self._service(exchange, name)

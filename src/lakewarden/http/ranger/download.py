@@ -141,11 +141,11 @@ def build_download(
         head=head,
         of_id=of_id,
         known=policy_digests(policies),
-        before=_remembered(before, version),
+        before=_cached(before, version),
     )
 
 
-def _remembered(
+def _cached(
     before: Download | None, version: int
 ) -> tuple[tuple[int, Mapping[int, PolicyDigest]], ...]:
     if before is None:

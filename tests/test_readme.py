@@ -129,12 +129,14 @@ def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
 
 @pytest.mark.parametrize(("page", "command"), UNDERSTOOD)
 def test_every_example_is_understood(page: str, command: str) -> None:
-    program, *rest = words(command)
-    if program != "lakewarden":
-        return
-    first, *others = (list(job) for joins, job in groupby(rest, "+".__eq__) if not joins)
-    for job in (first, *([rest[0], *other] for other in others)):
-        application().parse_args(job, exit_on_error=False, print_error=False)
+    for is_pipe, piped in groupby(words(command), "|".__eq__):
+        if is_pipe or (program := [*piped])[0] != "lakewarden":
+            continue
+        # The command line reads `-` as this file.
+        rest = ["/dev/stdin" if word == "-" else word for word in program[1:]]
+        first, *others = (list(job) for joins, job in groupby(rest, "+".__eq__) if not joins)
+        for job in (first, *([rest[0], *other] for other in others)):
+            application().parse_args(job, exit_on_error=False, print_error=False)
 
 
 def _needs_spark(command: str) -> bool:

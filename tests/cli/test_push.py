@@ -448,7 +448,8 @@ def test_a_server_watches_as_it_does_and_one_of_its_processes(target: Any, pushe
             events = [json.loads(row.body) for row in reading.audit(0, 1_000)]
     (first, *_, last) = [one for one in events if one["reason"] == "watched"]
     assert (last["operation"], last["actor"]) == ("push.drift", first["actor"])
-    assert last["details"] == {"push_target": "pg", **noted_counts(denied=1, foreign=1)}
+    counts = noted_counts(denied=1, foreign=1)
+    assert last["details"] == {"push_target": "pg", "credential": "system", **counts}
 
 
 def watcher(service: DecisionService) -> PushWatcher:
@@ -509,7 +510,7 @@ def doing(act: Callable[[], None], *, when: str) -> Connect:
     @contextmanager
     def connect(*about: Any) -> Iterator[Any]:
         with connect_target(*about) as session:
-            name = {"locked": "lock", "looked": "know"}[when]
+            name = {"locked": "lock", "looked": "set_target"}[when]
             method = getattr(session, name)
 
             def patched(*given: Any) -> None:

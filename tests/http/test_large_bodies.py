@@ -72,7 +72,7 @@ def overtaken(wire: Any, realm: str, times: int) -> Iterator[list[int]]:
     other = DecisionService(wire.store)
     other.open()
     runs: list[int] = []
-    done = service._done
+    done = service._attempt
 
     def overtaking(*arguments: Any) -> Any:
         prepared = done(*arguments)
@@ -82,11 +82,11 @@ def overtaken(wire: Any, realm: str, times: int) -> Iterator[list[int]]:
             other.write(SYSTEM, lambda t: t.change(realm, PrincipalChanged(user, True)))
         return prepared
 
-    service._done = overtaking
+    service._attempt = overtaking
     try:
         yield runs
     finally:
-        del service._done
+        del service._attempt
 
 
 def sent(case: Case, folder: Path, text: str, times: int) -> tuple[int, LockSpy]:

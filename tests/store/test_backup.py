@@ -12,7 +12,7 @@ import pytest
 
 from lakewarden.kernel.change import EntityAdded, EntityDropped
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.service.audit import first_fault
 from lakewarden.store import SqlStore, open_store, restore, upgrade
 from tests.servers import fresh_database
@@ -161,8 +161,10 @@ def test_what_is_there_is_not_written_over(store: SqlStore, other_url: str, tmp_
         assert len(facts(other).entities) == 4
 
 
-def test_a_file_that_cannot_be_written_is_told(store: SqlStore, tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="no such file or directory"):
+def test_a_backup_into_a_folder_that_does_not_exist_is_bad_input(
+    store: SqlStore, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=r"the folder of `.*` does not exist"):
         store.backup(tmp_path / "nowhere" / "backup")
 
 

@@ -214,9 +214,9 @@ def test_what_failed_is_looked_at_by_some_threads_alone(followed: Followed, port
     assert list(seen.all_due(stop)) == []
 
 
-def test_what_a_look_raises_is_heard(followed: Followed) -> None:
+def test_what_a_check_raises_is_heard(followed: Followed) -> None:
     class Broken(PushWatch):
-        def look(self, target: PushTarget, now: float) -> DriftCheck:
+        def check(self, target: PushTarget, now: float) -> DriftCheck:
             raise ValueError(target.name)
 
     seen = DriftChecks(Broken(followed.pushing(), 300.0, ("rg",)))

@@ -161,7 +161,7 @@ def test_the_copy_decides_as_the_original(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if is_older:
-        monkeypatch.setattr(datahub, "_is_served", lambda _: False)
+        monkeypatch.setattr(datahub, "_has_openapi_v3", lambda _: False)
     target = f"sqlite:///{tmp_path / 'copy.db'}"
     kept = tmp_path / "kept"
     at = ("--database", target, "--format", "json")

@@ -253,7 +253,7 @@ def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(
     index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
     expected = offline.indexed(tmp_path / "after", system, later, at(7), BITS)
     assert wrong(index, planned(index, events, 7), expected) == []
-    monkeypatch.setattr(affected_blocks, "dirty", own_only)
+    monkeypatch.setattr(affected_blocks, "affected_blocks", own_only)
     assert wrong(index, planned(index, events, 7), expected) == ["rows"]
 
 

@@ -34,9 +34,13 @@ def checks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
     return [(one.target.name, one.error, one.is_new) for one in found]
 
 
+def watch_of(away: Away, seconds: float, names: tuple[str, ...] = ()) -> PushWatch:
+    return PushWatch(away, seconds, names)  # type: ignore[arg-type]  # the required part of it
+
+
 def test_a_target_that_is_away_is_tried_less_often() -> None:
     away = Away("pg")
-    watch = PushWatch(away, 300.0)  # type: ignore[arg-type]  # the required part of it
+    watch = watch_of(away, 300.0)
     assert checks(watch, 0.0) == [("pg", "the target is away", True)]
     times, now = [], 0.0
     for _ in range(7):
@@ -53,7 +57,7 @@ def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
     """Every account that may log in to a database can hold a target's lock."""
     away, why = Away("pg"), "another push to the target `pg` is under way"
     away.error = Busy(why)
-    watch = PushWatch(away, 100.0)  # type: ignore[arg-type]
+    watch = watch_of(away, 100.0)
     for now in (0.0, 100.0, 200.0):
         (check,) = [watch.check(target, now) for target in watch.due(now)]
         assert (check.busy, check.error, check.is_new) == (why, "", False)
@@ -70,7 +74,7 @@ def test_a_push_under_way_is_no_failure_unless_it_takes_too_long() -> None:
 
 def test_one_that_was_removed_is_waited_for_no_more() -> None:
     away = Away("one", "two")
-    watch = PushWatch(away, 60.0)  # type: ignore[arg-type]
+    watch = watch_of(away, 60.0)
     checks(watch, 0.0)
     away.names = ("two",)
     assert checks(watch, 60.0) == [("two", "the target is away", False)]
@@ -79,7 +83,7 @@ def test_one_that_was_removed_is_waited_for_no_more() -> None:
 
 def test_only_what_is_named_is_looked_at() -> None:
     away = Away("one", "two")
-    assert checks(PushWatch(away, 60.0, ("two",)), 0.0)  # type: ignore[arg-type]
+    assert checks(watch_of(away, 60.0, ("two",)), 0.0)
     assert away.asked == ["two"]
     with pytest.raises(Unknown, match="three"):
-        checks(PushWatch(away, 60.0, ("three",)), 0.0)  # type: ignore[arg-type]
+        checks(watch_of(away, 60.0, ("three",)), 0.0)

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory_manifest import Content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import arrow_schema
 
 Ints = NDArray[np.int64]

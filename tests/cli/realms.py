@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.cli import main
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory_manifest import Manifest
 from lakewarden.pipeline.directory_statements import lines_content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.system import load_system

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory_manifest import Input, Manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
 from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 

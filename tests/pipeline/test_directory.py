@@ -14,9 +14,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, MembershipRow, OwnerRow
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import FORMAT, Manifest, read_manifest
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.warden import Warden
 from tests.pipeline.directories import Cells, write_directory, write_manifest, write_table
@@ -173,7 +173,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "not text": (lambda p: (p / MANIFEST).write_bytes(b"\xff"), "manifest.json: expected JSON"),
     "a list": (lambda p: (p / MANIFEST).write_text("[]"), "manifest.json: expected a table"),
     "newer format": (_rewritten(lambda m: m.update(format=FORMAT + 1)), "format: expected the num"),
-    "no format": (_rewritten(lambda m: m.pop("format")), "format: expected the number 1"),
+    "no format": (_rewritten(lambda m: m.pop("format")), "format: expected the number 1 or 2"),
     "unknown key": (_rewritten(lambda m: m.update(extra=1)), "unknown key `extra`"),
     "version as text": (_rewritten(lambda m: m.update(version="1")), "version: expected a whole"),
     "version as flag": (_rewritten(lambda m: m.update(version=True)), "version: expected a whole"),

@@ -31,15 +31,20 @@ from lakewarden.kernel.relations import (
     OwnerRow,
     RelationRow,
 )
+from lakewarden.pipeline import directory_manifest
+from lakewarden.pipeline.chunk_digests import check_table
 from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import statements_of
-from lakewarden.pipeline.directory_table import Digest, batches, content_of
+from lakewarden.pipeline.directory_table import Digest, batches
+from lakewarden.pipeline.session import runs_locally
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from lakewarden.analysis.lint.lint_context import SetAside
 
 Row = TypeVar("Row")
@@ -99,15 +104,23 @@ def set_aside(path: Location, manifest: Manifest) -> list[SetAside]:
     return [SetAside(*cells) for cells in rows_of(path, manifest, QUARANTINE)]
 
 
-def check_tables(path: Location, manifest: Manifest) -> None:
-    """Raises `BadInput` for a table that differs from the manifest."""
+def check_tables(path: Location, manifest: Manifest, spark: SparkSession | None = None) -> None:
+    """Raises `BadInput` for a table that differs from the manifest.
+
+    The tasks of `spark` read large tables, if they run on other machines.
+    """
     version = folder_of(path, manifest)
-    # On all cores: hashing and pyarrow release the interpreter lock.
+
+    def check(table: str) -> None:
+        check_table(version, table, manifest, spark)
+
+    if spark is not None and not runs_locally(spark):
+        for table in manifest.tables:
+            check(table)
+        return
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        contents = pool.map(lambda table: content_of(version / table, table), manifest.tables)
-        for (table, expected), content in zip(manifest.tables.items(), contents, strict=True):
-            if content != expected:
-                raise BadInput("differs from its manifest", where=str(version / table))
+        for _ in pool.map(check, manifest.tables):
+            pass  # raises the exception of the check
 
 
 def _cells(version: Location, table: str, manifest: Manifest) -> Iterator[Cells]:
@@ -119,7 +132,8 @@ def _cells(version: Location, table: str, manifest: Manifest) -> Iterator[Cells]
 def _columns(version: Location, table: str, manifest: Manifest) -> Iterator[list[list[Any]]]:
     """The same by column, many rows at a time."""
     columns = COLUMNS[table]
-    digest = Digest(len(columns))
+    chunk_rows = directory_manifest.CHUNK_ROWS if manifest.in_chunks else None
+    digest = Digest(len(columns), chunk_rows)
     for batch in batches(version / table, table):
         digest.add(batch)
         yield [column.to_pylist() for column in batch]

@@ -15,8 +15,15 @@ from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.pipeline.version_folder import MANIFEST
 
-FORMAT: Final = 1
-"""The format that this release writes and reads."""
+FORMAT: Final = 2
+"""The newest format that this release writes and reads.
+
+Format 2 differs from 1 only in the digests of tables with more than `CHUNK_ROWS` rows. Without such
+tables, format 1 is written: earlier releases read it.
+"""
+
+CHUNK_ROWS: Final = 1 << 20
+"""How many rows of a table are digested together; see `lakewarden.pipeline.directory_table`."""
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -42,7 +49,7 @@ class Manifest:
 
     `source` is the kind of source, `options` the caller's options for it. `tables` covers the
     tables of `COLUMNS`. `deleted` are default statements that the source deleted. `model_text` is
-    the text of a model that is not shipped.
+    the text of a model that is not shipped. `in_chunks` is false for the digests of format 1.
     """
 
     model: str
@@ -56,6 +63,13 @@ class Manifest:
     options: Mapping[str, str] = field(default_factory=dict)
     deleted: tuple[str, ...] = ()
     model_text: ModelText | None = None
+    in_chunks: bool = True
+
+    @property
+    def format(self) -> int:
+        """The lowest format that describes the content."""
+        is_large = any(content.rows > CHUNK_ROWS for content in self.tables.values())
+        return FORMAT if is_large and self.in_chunks else 1
 
     @property
     def quarantined(self) -> int:
@@ -65,7 +79,7 @@ class Manifest:
     def text(self) -> str:
         """The file's text."""
         table: dict[str, object] = {
-            "format": FORMAT,
+            "format": self.format,
             "model": self.model,
             "settings": dict(sorted(self.settings.items())),
             "realm": self.realm,
@@ -93,12 +107,15 @@ def read_manifest(path: Location) -> Manifest:
     except (ValueError, RecursionError):
         raise BadInput("expected JSON", where=str(file)) from None
     section = Section(data, str(file))
-    if section.take("format") != FORMAT:
-        raise BadInput(f"expected the number {FORMAT}", where=section.at("format"))
+    number = section.take("format")
+    if isinstance(number, bool) or number not in (1, FORMAT):
+        raise BadInput(f"expected the number 1 or {FORMAT}", where=section.at("format"))
     tables = section.named("tables")
     if set(tables) != set(COLUMNS):
         expected = ", ".join(COLUMNS)
         raise BadInput(f"expected the tables {expected}", where=section.at("tables"))
+    contents = {name: _content(tables[name]) for name in COLUMNS}
+    is_large = any(content.rows > CHUNK_ROWS for content in contents.values())
     manifest = Manifest(
         model=section.text("model"),
         settings=_texts(section, "settings"),
@@ -106,11 +123,12 @@ def read_manifest(path: Location) -> Manifest:
         source=section.text("source"),
         version=count(section, "version"),
         inputs=tuple(Input(s.text("name"), _sha256(s)) for s in section.tables("inputs")),
-        tables={name: _content(tables[name]) for name in COLUMNS},
+        tables=contents,
         statements=_content(Section(section.take("statements"), section.at("statements"))),
         options=_texts(section, "options"),
         deleted=section.texts("deleted"),
         model_text=own.of_table(section.take("model_text"), section.at("model_text")),
+        in_chunks=number == FORMAT or not is_large,
     )
     if count(section, "quarantined") != manifest.quarantined:
         raise BadInput("differs from the quarantine's rows", where=section.at("quarantined"))

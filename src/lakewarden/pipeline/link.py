@@ -15,9 +15,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.errors import WardenError
 from lakewarden.pipeline import directory_manifest, link_rules
-from lakewarden.pipeline.directory_table import content_of
+from lakewarden.pipeline.chunk_digests import check_table
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.job_spans import stage_span
@@ -126,7 +126,8 @@ def link(
     `BadInput` for errors in rules and directories; `out` is then unchanged.
     """
     parsed_rules = link_rules.read(rules)
-    read = {name: _opened(name, realms[name]) for name in parsed_rules.realms if name in realms}
+    named = [name for name in parsed_rules.realms if name in realms]
+    read = {name: _opened(name, realms[name], spark) for name in named}
     check(parsed_rules, {name: directory.system for name, directory in read.items()}, str(rules))
     with draft(out) as link_draft:
         entities = {name: _entities(spark, realm, parsed_rules) for name, realm in read.items()}
@@ -171,15 +172,13 @@ def _written(
     return pairs, rows, clashes
 
 
-def _opened(name: str, path: Location) -> _Realm:
+def _opened(name: str, path: Location, spark: SparkSession) -> _Realm:
     """An ingested realm; raises `BadInput` if its entities differ from its manifest."""
     manifest = directory_manifest.read_manifest(path)
-    place = folder_of(path, manifest) / "entities"
-    content = content_of(place, "entities")
-    if content != manifest.tables["entities"]:
-        raise BadInput("the entities differ from what the manifest says", where=str(path))
+    version = folder_of(path, manifest)
+    check_table(version, "entities", manifest, spark)
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
-    return _Realm(name, system, place, content.sha256)
+    return _Realm(name, system, version / "entities", manifest.tables["entities"].sha256)
 
 
 def _entities(spark: SparkSession, realm: _Realm, rules: Rules) -> DataFrame:

@@ -14,9 +14,9 @@ import pytest
 from bench.literal import Void
 from bench.pipeline import by_blocks
 from bench.pipeline.grants import GRANTS
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
 from lakewarden.pipeline.index.run import make_index

@@ -11,7 +11,8 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.pipeline.directory import load
+from lakewarden.pipeline import directory_manifest
+from lakewarden.pipeline.directory import check_tables, load
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.service.source_row import COUNTED
 from tests.cli.realms import DATASET, OTHER, Cli, write_datahub
@@ -72,6 +73,24 @@ def test_the_owners_of_a_directory_change_and_nothing_else(cli: Cli, tmp_path: P
     assert OwnerRow(
         Entity("dataset", OTHER), Principal("user", "urn:li:corpuser:ben"), STEWARDS
     ) in (load(source).facts.owners)
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("spark")
+def test_large_tables_of_an_earlier_format_get_digests_of_this_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out, rules = tmp_path / "in", tmp_path / "out", tmp_path / "owners.toml"
+    write_datahub(source)
+    rules.write_text(RULES, "utf-8")
+    monkeypatch.setattr(directory_manifest, "CHUNK_ROWS", 2)
+    assert not read_manifest(source).in_chunks
+    found = cli("pipeline", "ownership", str(source), "--rules", str(rules), "--out", str(out))
+    assert found.code == 0
+    manifest = read_manifest(out)
+    assert manifest.in_chunks
+    check_tables(out, manifest)
+    assert load(out).facts.entities == load(source).facts.entities
 
 
 @pytest.mark.usefixtures("spark")

@@ -54,7 +54,7 @@ from lakewarden.pipeline.ingest.inventory import INVENTORY
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
-from lakewarden.pipeline.session import begin, expect
+from lakewarden.pipeline.session import begin, expect, runs_locally
 from lakewarden.pipeline.storage.files import entries, parquet_files, remove_tree
 from lakewarden.pipeline.storage.location import Location, read_from
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table, write_table
@@ -257,10 +257,13 @@ class _Indexing:
         return self.manifest.tables[name].rows
 
     def read(self, folder: Location) -> Counts:
-        with ThreadPoolExecutor(1) as pool:
-            checked = pool.submit(directory.check_tables, self.source, self.manifest)
-            begin(self.job.spark)
-            checked.result()
+        if runs_locally(self.job.spark):
+            with ThreadPoolExecutor(1) as pool:
+                checked = pool.submit(directory.check_tables, self.source, self.manifest)
+                begin(self.job.spark)
+                checked.result()
+        else:
+            directory.check_tables(self.source, self.manifest, self.job.spark)
         write_table(self._owners(), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 

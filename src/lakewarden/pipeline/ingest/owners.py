@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.relations import TABLES
+from lakewarden.pipeline.chunk_digests import check_table, content_of
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.owner_rules import (
     OwnerRules,
     check_has_owner_rules,
@@ -122,7 +122,7 @@ def _write_owners(
     """Computes the owners by the rules into the folder; returns the counts, total and changed."""
 
     def table(name: str) -> DataFrame:
-        _check(version, name, before)
+        check_table(version, name, before, spark)
         return spark.read.schema(spark_schema(name)).parquet(read_from(version / name))
 
     owners, place = table("owners"), folder / "rows"
@@ -133,11 +133,6 @@ def _write_owners(
         "added": after.join(owners, owners.columns, "left_anti").count(),
         "removed": owners.join(after, owners.columns, "left_anti").count(),
     }
-
-
-def _check(version: Location, name: str, manifest: Manifest) -> None:
-    if content_of(version / name, name) != manifest.tables[name]:
-        raise BadInput("differs from its manifest", where=str(version / name))
 
 
 def _written(
@@ -154,15 +149,20 @@ def _written(
         if name == "owners":
             tables[name] = directory_draft.write(name, owners, total)
         else:
-            _check(version, name, before)
+            check_table(version, name, before, owners.sparkSession)
             copy_tree(version / name, directory_draft.folder / name)
-            tables[name] = before.tables[name]
+            tables[name] = _in_chunks(version, name, before, owners.sparkSession)
         progress("write", done, len(COLUMNS) + 1, f"{tables[name].rows} {name}")
     text = (version / STATEMENT_LINES).read_text("utf-8")
     if lines_content(text) != before.statements:
         raise BadInput("differs from its manifest", where=str(version / STATEMENT_LINES))
     directory_draft.write_statements(text)
     return {"tables": tables}
+
+
+def _in_chunks(version: Location, name: str, manifest: Manifest, spark: SparkSession) -> Content:
+    """The content of a table for a new manifest; an earlier release digested it in order."""
+    return manifest.tables[name] if manifest.in_chunks else content_of(version / name, name, spark)
 
 
 def _report(version: Location, before: Manifest, counts: Counts, stages: Stages) -> Report:

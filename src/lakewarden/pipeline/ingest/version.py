@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
+from lakewarden.pipeline.chunk_digests import content_of
 from lakewarden.pipeline.directory_manifest import Content, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
-from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.next_version import NextVersion, next_version, sweep_scratch
 from lakewarden.pipeline.storage.files import remove_tree
 from lakewarden.pipeline.storage.location import Location, written_to
@@ -102,7 +102,7 @@ class DirectoryDraft:
             place.mkdir(parents=True)
             empty = arrow_schema(table).empty_table()
             write_table(empty, place / "part-00000.parquet", compression="zstd")
-        return content_of(place, table)
+        return content_of(place, table, frame.sparkSession)
 
     def put(self, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
         """Like `write`, from this process: texts are ordered by their bytes, nulls first."""

@@ -128,7 +128,10 @@ def alter(
         settings=before.realm.settings if settings is None else dict(settings),
         spellings=before.realm.spellings if spellings is None else dict(spellings),
     )
-    system = load_system(realm.model, realm.settings, realm.text)
+    try:
+        system = load_system(realm.model, realm.settings, realm.text)
+    except BadInput as error:  # it names the model's file, which the caller did not write
+        raise BadInput(error.message, where="body.settings") from None
     old = {s.id: s for s in default_statements(before.system, before.realm.deleted)}
     realm = replace(realm, deleted=realm.deleted & system.model.default_ids)
     new = {s.id: s for s in default_statements(system, realm.deleted)}

@@ -75,6 +75,14 @@ def test_an_error_in_a_new_realm_or_token_names_the_field(api: Api) -> None:
         assert [error["path"] for error in answer.body["errors"]] == [field]
 
 
+def test_an_unknown_setting_of_a_realm_is_refused_with_the_field(api: Api) -> None:
+    answer = api.ask("PATCH", "/realms/datahub", {"settings": {"no": "on"}})
+    assert answer.status == 400
+    error = {"path": "body.settings", "message": "unknown setting `no`"}
+    assert answer.body["errors"] == [error]
+    assert "datahub.toml" not in str(answer.body)
+
+
 def test_a_realm_is_created_of_a_model_of_ones_own(api: Api) -> None:
     made = api.ask("POST", "/realms", {"name": "mine", "model_text": TEXT})
     assert made.status == 201

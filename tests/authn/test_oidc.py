@@ -174,10 +174,15 @@ def test_a_token_whose_groups_are_elsewhere_is_refused(
     issuer: Issuer, verifier: Verifier, said: dict[str, object]
 ) -> None:
     why = InvalidToken("the claim `groups` is not in the token")
-    assert verifier.verify(issuer.token(claims(groups=None, **said))) == why
+    for groups in (None, []):
+        assert verifier.verify(issuer.token(claims(groups=groups, **said))) == why
     assert isinstance(verifier.verify(issuer.token(claims(**said))), Identity)
     other = {"_claim_names": {"photo": "src1"}, "hasgroups": False}
     assert isinstance(verifier.verify(issuer.token(claims(groups=None, **other))), Identity)
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    as_roles = Verifier(keys, Expected(ISSUER, AUDIENCE, group_claim="roles"))
+    assert isinstance(as_roles.verify(issuer.token(claims(groups=None, **said))), InvalidToken)
 
 
 @pytest.mark.parametrize(

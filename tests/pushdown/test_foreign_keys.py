@@ -87,6 +87,45 @@ def test_drift_names_what_grants_of_others_do_by_foreign_keys(made: Estate) -> N
     assert (one.grantee, one.grant.path, one.denied) == ("ana", ("s", "secret"), ("ana",))
 
 
+ONWARD = """
+ALTER TABLE s.orders ADD PRIMARY KEY (amount);
+ALTER TABLE s.part ADD UNIQUE (amount), ADD CONSTRAINT first FOREIGN KEY (amount)
+REFERENCES s.orders ON DELETE CASCADE;
+ALTER TABLE s.secret ADD CONSTRAINT second FOREIGN KEY (amount)
+REFERENCES s.part (amount) ON DELETE SET NULL;
+CREATE VIEW public.shown AS SELECT * FROM s.orders
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "GRANT DELETE ON s.orders TO ana",
+        "GRANT DELETE ON public.shown TO ana",
+        "ALTER TABLE s.orders OWNER TO ana",
+    ],
+)
+def test_drift_follows_foreign_keys_from_views_owners_and_tables_between(
+    postgres_url: str, change: str
+) -> None:
+    with estate(postgres_url, facts(denied("UPDATE_ROWS", SECRET))) as made:
+        made.push()
+        with administrator(made.address.url) as own:
+            own.execute(ONWARD)
+            own.execute(change)
+        target = replace(made.target, pushed=as_data(made.managed_roles()))
+        with connected(made.address) as database:
+            found = push.drift(database, made.state, target, NOW).foreign
+        with administrator(made.address.url) as own:
+            own.execute("ALTER TABLE s.orders OWNER TO CURRENT_ROLE")
+        through = "UPDATE THROUGH FOREIGN KEY s.part.first"
+        assert [
+            (one.grantee, one.grant.path, one.denied)
+            for one in found
+            if one.grant.privilege == through
+        ] == [("ana", ("s", "secret"), ("ana",))]
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(("statement", "closed"), CASES)
 def test_mariadb_does_not_either(mariadb_url: str, statement: Statement, closed: set[str]) -> None:

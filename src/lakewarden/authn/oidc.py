@@ -290,12 +290,15 @@ class Verifier:
 def _is_elsewhere(claim: str, claims: Mapping[str, Any]) -> bool:
     """Whether the token says that the claim must be asked for, as when a user has many groups.
 
-    A user without the groups would escape the DENY statements of these groups.
+    A user without the groups would escape the DENY statements of these groups. The token may name
+    `groups` although the groups are in another claim, such as `roles`.
     SOURCE: OpenID Connect Core 1.0, 5.6.2; `hasgroups`: Microsoft's identity platform.
     """
+    if claims.get(claim):
+        return False
     named = claims.get("_claim_names", {})
-    is_distributed = not isinstance(named, dict) or claim in named
-    return claim not in claims and (is_distributed or claims.get("hasgroups", False) is not False)
+    is_distributed = not isinstance(named, dict) or not named.keys().isdisjoint({claim, "groups"})
+    return is_distributed or claims.get("hasgroups", False) is not False
 
 
 def _time(value: object) -> float | None:

@@ -7,11 +7,12 @@ that, and no row policy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from lakewarden.pushdown.drift import OWNER, THROUGH
 from lakewarden.pushdown.grants import Grant, Path
-from lakewarden.pushdown.owners_rights import Way
+from lakewarden.pushdown.owners_rights import Way, held_through, levels
 
 DELETE: Final = "DELETE"
 UPDATE: Final = "UPDATE"
@@ -71,11 +72,31 @@ def _reached(
     return found | {(below, act) for path, act in found for below in descendants.get(path, ())}
 
 
-def ways_of(keys: Iterable[ForeignKey]) -> Iterator[Way]:
-    """The ways through foreign keys."""
+def held_through_keys(
+    keys: Iterable[ForeignKey],
+    descendants: Mapping[Path, frozenset[Path]],
+    held: Iterable[tuple[str, Grant]],
+) -> Iterator[tuple[str, Grant]]:
+    """The privileges held only through foreign keys; `held` are grants and `owners_rights`.
+
+    >>> keys = [ForeignKey("k", ("s", "items"), ("s", "orders"), "DELETE", "")]
+    >>> list(held_through_keys(keys, {}, [("ana", Grant(("s", "orders"), OWNER))]))[0][1]
+    Grant(path=('s', 'items'), privilege='DELETE THROUGH FOREIGN KEY s.items.k')
+    """
+    plain = [(who, Grant(one.path, one.privilege.partition(THROUGH)[0])) for who, one in held]
+    yield from held_through(_ways(list(keys), descendants), plain)
+
+
+def _ways(keys: Sequence[ForeignKey], descendants: Mapping[Path, frozenset[Path]]) -> Iterator[Way]:
+    """The ways through each foreign key, and through those that its changes reach in turn."""
+    further = effects(keys, descendants)
     for key in sorted(keys):
+        name = f"FOREIGN KEY {'.'.join(key.child)}.{key.name}"
+        tops = {key.parent, *(top for top, below in descendants.items() if key.parent in below)}
         for act, does in ((DELETE, key.on_delete), (UPDATE, key.on_update)):
             if does:
-                name = f"FOREIGN KEY {'.'.join(key.child)}.{key.name}"
-                uses = frozenset(Grant(key.parent[:depth], act) for depth in range(3))
-                yield Way(name, "", uses, frozenset({Grant(key.child, does)}))
+                uses = {use for top in tops for use in levels(top, act) | {Grant(top, OWNER)}}
+                changed = {(path, does) for path in (key.child, *descendants.get(key.child, ()))}
+                changed |= further.get((key.child, does), frozenset())
+                opens = frozenset(Grant(path, other) for path, other in changed)
+                yield Way(name, "", frozenset(uses), opens)

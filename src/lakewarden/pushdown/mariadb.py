@@ -26,7 +26,7 @@ from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
 from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.foreign_keys import ForeignKey, effects, ways_of
+from lakewarden.pushdown.foreign_keys import ForeignKey, effects, held_through_keys
 from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles
 from lakewarden.pushdown.mariadb_account import AccountRights
 from lakewarden.pushdown.mariadb_address import connection_options
@@ -319,15 +319,17 @@ class Database:
         """The privileges held through the rights of others."""
         own = {(self._address.view_schema, name) for name in self._views(catalog).names()}
         found = ways(self._rows, _SYSTEM, own, self._view_text, is_mysql=self._is_mysql)
-        merges = merging(self._underlying_tables(self._tables(_SYSTEM)).below)
+        below = self._underlying_tables(self._tables(_SYSTEM)).below
         databases = [row["s"] for row in self._rows(_SCHEMAS, [_SYSTEM])]
         holders = self.managed_roles().holders().items()
         creators = [
             name for grant, names in holders if grant.privilege == CREATES for name in names
         ]
         servers = server_ways(self._rows, creators, databases)
-        through = [*found, *merges, *servers, *ways_of(self._foreign_keys())]
-        return held_through(through, expanded(granted, databases))
+        held = list(expanded(granted, databases))
+        through = list(held_through([*found, *merging(below), *servers], held))
+        yield from through
+        yield from held_through_keys(self._foreign_keys(), below, [*held, *through])
 
     def _view_text(self, path: Path) -> str:
         try:

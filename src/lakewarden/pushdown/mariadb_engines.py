@@ -16,8 +16,8 @@ import pymysql
 
 from lakewarden.pushdown.grants import READ, Grant, Path
 from lakewarden.pushdown.mariadb_names import quoted
-from lakewarden.pushdown.mariadb_owners import CHANGES, levels
-from lakewarden.pushdown.owners_rights import Way
+from lakewarden.pushdown.mariadb_owners import CHANGES
+from lakewarden.pushdown.owners_rights import Way, levels
 
 MERGE: Final = "mrg_myisam"
 _HOLDING: Final = frozenset({

@@ -19,7 +19,7 @@ from lakewarden.pushdown.drift import ON_PATTERN
 from lakewarden.pushdown.grants import READ, Grant, Path
 from lakewarden.pushdown.mariadb_catalog import ON_ROUTINE
 from lakewarden.pushdown.mariadb_names import pattern_regex
-from lakewarden.pushdown.owners_rights import Way
+from lakewarden.pushdown.owners_rights import Way, levels
 
 Query = Callable[..., list[dict[str, Any]]]
 """The rows of a query, by the names of its columns; parameters may follow."""
@@ -140,11 +140,6 @@ def _way(kind: str, row: Mapping[str, Any], uses: frozenset[Grant], opens: froze
     user, _, host = row["definer"].rpartition("@")
     name = f"{kind} {row['s']}.{row['name']}"
     return Way(name, user_name(Account(user, host)), uses, opens)
-
-
-def levels(path: Path, act: str) -> frozenset[Grant]:
-    """The grants on a table and on the levels above that allow an act on it."""
-    return frozenset(Grant(path[:depth], act) for depth in range(len(path) + 1))
 
 
 def _called(routine: Mapping[str, Any]) -> frozenset[Grant]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lakewarden.pushdown.drift import OWNER, THROUGH
-from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.grants import Grant, Path
 
 _TABLE = 2
 """The length of a table's path."""
@@ -29,6 +29,11 @@ class Way:
     uses: frozenset[Grant]
     opens: frozenset[Grant]
     users: frozenset[str] = frozenset()
+
+
+def levels(path: Path, act: str) -> frozenset[Grant]:
+    """The grants on a table and on the levels above that allow an act on it."""
+    return frozenset(Grant(path[:depth], act) for depth in range(len(path) + 1))
 
 
 def held_through(

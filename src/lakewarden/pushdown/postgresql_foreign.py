@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.foreign_keys import ways_of
+from lakewarden.pushdown.foreign_keys import held_through_keys
 from lakewarden.pushdown.grants import Grant, Path
 from lakewarden.pushdown.owners_rights import held_through
-from lakewarden.pushdown.postgresql_objects import foreign_keys, role_names
+from lakewarden.pushdown.postgresql_objects import descendants, foreign_keys, role_names
 from lakewarden.pushdown.postgresql_owners import ways
 from lakewarden.pushdown.postgresql_powers import Rows, powers
 
@@ -76,8 +76,9 @@ def holdings(rows: Rows, ours: Mapping[int, str], masking: Collection[Path]) -> 
     found = rows(_FOREIGN, {"ids": ids, "everyone": everyone})
     granted = [(grantee, Grant(tuple(path), what)) for grantee, path, what, _ in found]
     beyond = list(powers(rows, everyone, names))
-    through = [*ways(rows, everyone, masking), *ways_of(foreign_keys(rows))]
-    beyond += held_through(through, granted)
+    through = list(held_through(ways(rows, everyone, masking), granted))
+    held = [*granted, *through]
+    beyond += [*through, *held_through_keys(foreign_keys(rows), descendants(rows), held)]
     own = names & {grantee for grantee, _ in beyond}
     for of, member in rows(_MEMBERS_OF, [sorted(own)]):
         members.setdefault(of, set()).add(member)

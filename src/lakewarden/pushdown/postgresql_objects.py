@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from lakewarden.pushdown.address import Address
@@ -74,10 +74,7 @@ def found_objects(
     columns: dict[Path, dict[str, str]] = {}
     views: set[Path] = set()
     foreign: set[Path] = set()
-    descendants: dict[Path, set[Path]] = {}
-    for top_schema, top, schema, name in rows(_DESCENDANTS):
-        descendants.setdefault((top_schema, top), set()).add((schema, name))
-    below = {path: frozenset(paths) for path, paths in descendants.items()}
+    below = descendants(rows)
     schemas = {name for (name,) in rows(_SCHEMAS)} - {address.view_schema}
     users = rows(_USERS)
     for schema, name, is_view, is_foreign, column, type in rows(_OBJECTS):
@@ -105,6 +102,14 @@ def found_objects(
         mark=address.mark,
         encoding=codec_of(rows(_ENCODING)[0][0]),
     )
+
+
+def descendants(rows: Rows) -> Mapping[Path, frozenset[Path]]:
+    """The tables that inherit from each table at any depth, as its partitions do."""
+    found: dict[Path, set[Path]] = {}
+    for top_schema, top, schema, name in rows(_DESCENDANTS):
+        found.setdefault((top_schema, top), set()).add((schema, name))
+    return {path: frozenset(paths) for path, paths in found.items()}
 
 
 def foreign_keys(rows: Rows) -> list[ForeignKey]:

@@ -273,5 +273,6 @@ def test_what_a_connector_shows_about_a_table_keeps_to_its_filters(
             expected = name not in bound
             assert asked(realm, "ana", "SelectFromColumns", read).allows() is expected
             assert not asked(realm, "eve", "SelectFromColumns", read).allows()
-    query = asked(realm, "ana", "SelectFromColumns", Resource(table=table("SELECT a FROM orders")))
-    assert query.allows() is (limit is None)
+    for name in ("SELECT a FROM orders", "other,orders", "ord*", "_all", "<orders-{now}>"):
+        query = asked(realm, "ana", "SelectFromColumns", Resource(table=table(name)))
+        assert query.allows() is (limit is None), name

@@ -33,8 +33,9 @@ _INNER: Final = re.compile(r"[$:@]")
 """The signs in table names that refer to another table: its files, partitions and history, a
 snapshot of it, or (Elasticsearch) a search in it."""
 
-_QUERY: Final = re.compile(r"\s")
-"""A table name with blanks may be a query about other tables (Pinot)."""
+_QUERY: Final = re.compile(r".*[\s*,<].*|_all", re.DOTALL)
+"""Table names that may stand for other tables: a query (Pinot), a pattern (BigQuery), or several
+indexes, those of a date or all of them (Elasticsearch)."""
 
 _LISTING: Final = "FilterColumns"
 _READING: Final = "SelectFromColumns"
@@ -329,12 +330,12 @@ class Evaluator:
         table = names.get("table", "")
         if _INNER.search(table) and not self._allows_around(act, names):
             return False
-        if _QUERY.search(table) and not self._allows_query(act, names):
+        if _QUERY.fullmatch(table) and not self._allows_query(act, names):
             return False
         return self._allows_on(act, resource, names, listed=listed)
 
     def _allows_query(self, act: Act, names: Names) -> bool:
-        """Whether a name that may be a query is stored, or no table is closed or limited."""
+        """Whether a name that may stand for others is stored, or no table is closed or limited."""
         entity = self._access.stored(self._access.places(act), names)
         if entity is not None and self._access.is_stored(entity):
             return True

@@ -55,7 +55,7 @@ TRACE = (
             "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while"
             " reading file s3a://lake/x/y.parquet.  SQLSTATE: KD001\nCaused by: java.io"
             ".UncheckedIOException\n\tat software.amazon.s3.analyticsaccelerator.io.physical"
-            ".reader.StreamReader.readBlock(StreamReader.java:306)\nCaused by: software.amazon.s3"
+            ".reader.StreamReader.readBlock(StreamReader.java:503)\nCaused by: software.amazon.s3"
             ".shaded.dev.failsafe.FailsafeException: java.io.IOException: closed early",
             f"`s3a://lake/x/y.parquet`: a request failed; {RUN_AGAIN}",
         ),

@@ -21,7 +21,7 @@ _REFUSED: Final = re.compile(
     r"AccessDenied|NoAuthWithAWS|\bStatus Code: 40[13]\b|\b40[13] (?:Forbidden|Unauthorized)"
 )
 _REASONS: Final = (
-    (re.compile(r"SlowDown|Status Code: 503|\b503\b"), "the store is busy (503)"),
+    (re.compile(r"SlowDown|(?<![:\w])503\b"), "the store is busy (503)"),
     (re.compile(r"Connection refused"), "the connection is refused"),
     (re.compile(r"[Tt]imed? ?out|Timeout"), "there is no response in time"),
 )

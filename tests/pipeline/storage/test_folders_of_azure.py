@@ -6,6 +6,7 @@ lists include and deletions remove while they are empty, as Microsoft describes 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import obstore
@@ -99,3 +100,25 @@ def test_versions_leave_no_folders(folders: Folders) -> None:
         "lake/versions",
         "lake/versions/3/rows",
     }
+
+
+def test_a_list_that_is_cut_off_lacks_nothing(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder is listed with what is in it, so `a/x` comes before `a-b`."""
+    place, cuts = RemotePath(ROOT, "lake"), {"lake/a/x", "lake/a-b"}
+
+    def pages(store: MemoryStore, key: str, offset: str | None = None) -> Iterator[list[Any]]:
+        found = [one for page in obstore.list(store, key, offset=offset) for one in page]
+        for one in sorted(found, key=lambda one: one["path"].split("/")):
+            yield [one]
+            if one["path"] in cuts:
+                cuts.remove(one["path"])
+                raise GenericError(f"{cloud_store._CUT}: connection closed")
+
+    for name in ("a/x", "a-b", "c"):
+        (place / name).write_bytes(b"x")
+    monkeypatch.setattr(folders, "list", pages, raising=False)
+    monkeypatch.setattr(cloud_store, "_WAITS", (0.0,))
+    listed = [found.key for found in place.store.below(place.key)]
+    assert listed == ["lake/a/x", "lake/a-b", "lake/c"]

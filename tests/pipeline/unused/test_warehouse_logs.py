@@ -102,8 +102,9 @@ def test_a_list_is_refused(tmp_path: Path, kind: str, indent: int | None) -> Non
     """Set aside line by line, it would show no use at all, and all grants as unused."""
     with pytest.raises(BadInput, match=r"log: line 1: expected JSON lines, one object a line"):
         said(tmp_path, kind, json.dumps([{"a": 1}, {"a": 2}], indent=indent))
-    with pytest.raises(BadInput, match=r"log: line 1: expected JSON lines"):
-        said(tmp_path, kind, json.dumps({"a": 1}, indent=2))
+    for text in (json.dumps({"a": 1}, indent=2), '[ {"a": 1},\n{"a": 2}]', '{"a": {\n}}', "[]"):
+        with pytest.raises(BadInput, match=r"log: line 1: expected JSON lines"):
+            said(tmp_path, kind, text)
 
 
 ORDERS = "projects/corp/datasets/shop/tables/orders"

@@ -171,16 +171,29 @@ class _CloudStore:
         """Does nothing: an object is put in one request."""
 
     def _listed(self, key: str) -> Iterator[Any]:
-        """The objects below a key; continues after the last one if a page is cut off."""
+        """The objects below a key.
+
+        After a page that is cut off, the list continues behind the last object. That of Azure
+        begins again: with a hierarchical namespace it is not in the order of names.
+        """
         from obstore.exceptions import BaseError
 
         waits, last = iter(_WAITS), None
+        listed: set[str] = set()
+        is_ordered = not self._root.startswith(_WITH_FOLDERS)
         while True:
             try:
                 for page in _obstore().list(self._store, key, offset=last):
                     for found in page:
+                        path = found["path"]
+                        if path in listed:
+                            continue
                         yield found
-                        last = found["path"]
+                        waits = iter(_WAITS)
+                        if is_ordered:
+                            last = path
+                        else:
+                            listed.add(path)
             except BaseError as error:
                 _wait_after(error, waits)
             else:

@@ -73,7 +73,7 @@ def lines(file: File) -> Iterator[tuple[str, str]]:
 
 def _check_first(line: str, place: str) -> None:
     """Refuses a file whose lines are no objects: set aside one by one, nothing would be used."""
-    if line in ("[", "{", "[{") or line.startswith("[{"):
+    if line.startswith("[") or line.endswith(("{", "[", ",")):
         message = "expected JSON lines, one object a line; `jq -c '.[]?'` makes them of a list"
         raise BadInput(message, where=place)
 

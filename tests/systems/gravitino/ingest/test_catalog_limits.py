@@ -174,9 +174,22 @@ def test_object_privileges_do_not_lift_a_condition(
         "privilege_type": VIEWER,
         "grantee": ANA,
     }
-    rows = rows_of("bigquery", [*records, *spec.records(cells, "w")])
-    assert statements(rows, "allow") == granted
+    for spelled in (ANA, ANA.upper().replace("USER:", "user:")):
+        cells["grantee"] = spelled
+        rows = rows_of("bigquery", [*records, *spec.records(cells, "w")])
+        assert statements(rows, "allow") == granted
     assert statements(rows_of("bigquery", spec.records(cells, "w")), "allow")
+
+
+def test_a_condition_on_a_view_that_the_assets_call_a_table(tmp_path: Path) -> None:
+    binding = {"role": VIEWER, "members": [ANA], "condition": LATER}
+    policy = {"name": f"{DATASET.format('corp')}/tables/v", "iamPolicy": {"bindings": [binding]}}
+    spec = mapping("bigquery", GRAVITINO.model).tables["object_privileges"]
+    named = {"object_catalog": "corp", "object_schema": "shop", "object_name": "v"}
+    cells = {**named, "object_type": "VIEW", "privilege_type": VIEWER, "grantee": ANA}
+    records = assets(tmp_path, PROJECT, ORDERS, NO_ROW_POLICIES, policy)
+    rows = rows_of("bigquery", [*records, *spec.records(cells, "w")])
+    assert not statements(rows, "allow")
 
 
 def test_projects_named_by_number(tmp_path: Path) -> None:
@@ -193,6 +206,10 @@ def test_deny_policies_of_iam_are_refused(tmp_path: Path) -> None:
     rule = {"denyRule": {"deniedPrincipals": ["principalSet://goog/public:all"]}}
     with pytest.raises(BadInput, match=r"assets\.json: line 3: is an IAM deny policy"):
         assets(tmp_path, ORDERS, NO_ROW_POLICIES, {"name": "policies/x", "rules": [rule]})
+    listed = {"name": "policies/cloudresourcemanager.googleapis.com%2Fprojects%2F1/denypolicies/x"}
+    for record in (listed, {"policies": [listed]}):
+        with pytest.raises(BadInput, match=r"assets\.json: line 3: is an IAM deny policy"):
+            assets(tmp_path, ORDERS, NO_ROW_POLICIES, record)
 
 
 def test_entries_of_access_lists_are_listed(tmp_path: Path) -> None:

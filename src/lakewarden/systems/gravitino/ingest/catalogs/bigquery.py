@@ -80,12 +80,22 @@ def records(files: Sequence[File]) -> Iterator[Record]:
 def _refuse_deny_policy(record: Mapping[str, object], where: str) -> None:
     """Raises `BadInput` for an IAM deny policy: left out, access that it denies would be allowed.
 
-    SOURCE: IAM documentation, Deny policies: a rule is `{"denyRule": {...}}`.
+    SOURCE: IAM documentation, Deny policies: a rule is `{"denyRule": {...}}`; lists have names such
+    as `policies/…/denypolicies/ID`, and no rules.
     """
-    rules = record.get("rules")
-    if isinstance(rules, list) and any(isinstance(r, dict) and "denyRule" in r for r in rules):
+    listed = record.get("policies", [record])
+    policies = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    if any(map(_is_deny_policy, policies)):
         message = "is an IAM deny policy, which is not read; leave it out if it denies nothing here"
         raise BadInput(message, where=where)
+
+
+def _is_deny_policy(record: Mapping[str, object]) -> bool:
+    rules = record.get("rules")
+    has_rule = isinstance(rules, list) and any(
+        isinstance(r, dict) and "denyRule" in r for r in rules
+    )
+    return has_rule or "/denypolicies/" in str(record.get("name")).lower()
 
 
 def _asset(record: Mapping[str, object]) -> Mapping[str, object]:

@@ -218,10 +218,15 @@ class _Policy:
             reason = self._meaningless(granted.privilege, entity)
         self._left_out(granted.on, granted.privilege, granted.grantee, reason)
 
-    def _key(self, granted: Granted, limit: str) -> tuple[str, Entity | None, str, str]:
-        """A grant with a limit, in the same form for all files of an export."""
+    def _key(self, granted: Granted, limit: str) -> tuple[object, ...]:
+        """A grant with a limit, in the same form for all files of an export.
+
+        Only one of them may know that a table is a view, and addresses may differ in case.
+        """
         named = self._content.named(granted.on)
-        return granted.grantee.name, named, self._mapping.word(granted.privilege), limit
+        on = None if named is None else (named.type in DENIED, named.name)
+        who = same_but_for_case(granted.grantee.name)
+        return who, on, self._mapping.word(granted.privilege), limit
 
     def _meaningless(self, word: str, entity: Entity) -> str:
         return self._mapping.privilege(word).never or f"nothing on a {entity.type}"

@@ -55,8 +55,9 @@ def test_an_actor_is_audited_with_its_account_and_its_credential() -> None:
         "r",
     )
     assert event.details == {**proof, "reads": 2}
-    of_types = [actor.event("a", on, "allow", "", now=1.0) for on in (NO_RESOURCE, Entity("t", ""))]
-    assert [event.target for event in of_types] == ["", "t"]
+    targets = (NO_RESOURCE, Entity("t", ""), Entity("t", "lk:"), "t:lk:")
+    events = [actor.event("a", on, "allow", "", now=1.0) for on in targets]
+    assert [event.target for event in events] == ["", "t", "t:lk:", "t:lk:"]
 
 
 @pytest.mark.parametrize("field", ["revision", "body", "digest"])

@@ -66,13 +66,13 @@ class Actor(msgspec.Struct, frozen=True):
     ) -> AuditEvent:
         """The audit event of an act of this actor; `details` are added to the proof of its rights.
 
-        Members as in `AuditEvent`. `target` is an entity or its text; a type alone has no colon.
+        Members as in `AuditEvent`. `target` is an entity or its text; of a type alone, the type.
         """
         return AuditEvent(
             time=now,
             actor=self.recorded,
             operation=operation,
-            target=str(target).rstrip(":"),
+            target=_audited(target),
             outcome=outcome,
             reason=reason,
             realm=realm,
@@ -103,6 +103,10 @@ class Actor(msgspec.Struct, frozen=True):
         groups = tuple(system.spelled(Principal(GROUP, name)) for name in self.groups)
         question_request = Request(self.principal(realm, system), operation, target, now)
         return replace(question_request, groups=groups) if groups else question_request
+
+
+def _audited(target: Entity | str) -> str:
+    return target.type if isinstance(target, Entity) and not target.name else str(target)
 
 
 SYSTEM = Actor("system", credential="system")

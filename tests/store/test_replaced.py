@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from lakewarden.kernel.change import PrincipalChanged
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
@@ -54,6 +55,32 @@ def test_a_file_that_is_no_longer_at_its_path_is_not_used(tmp_path: Path, is_the
         with pytest.raises(FileReplaced):
             service.catch_up()
         assert path.exists() is is_there
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (NotADirectoryError(20, "Not a directory"), FileReplaced),
+        (PermissionError(13, "Permission denied"), Unavailable),
+        (OSError(5, "Input/output error"), Unavailable),
+    ],
+    ids=str,
+)
+def test_a_path_that_cannot_be_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, kind: type[Unavailable]
+) -> None:
+    """The file may come back, unless its folder is gone."""
+
+    def stat(_: object) -> os.stat_result:
+        raise error
+
+    with open_store(f"sqlite:///{tmp_path}/store.db") as store:
+        with monkeypatch.context() as patched:
+            patched.setattr("lakewarden.store.sqlite_file.os.stat", stat)
+            with pytest.raises(Unavailable) as raised:
+                store.revision()
+        assert raised.type is kind
+        assert store.revision() == 0
 
 
 @pytest.mark.postgres

@@ -42,9 +42,15 @@ class OpenedFile:
             )
 
     def _at_path(self) -> tuple[int, int] | None:
-        """Device and number of the file at the path; None if there is none."""
+        """Device and number of the file at the path; None if there is none.
+
+        Raises `Unavailable` if that is not known, as on a file system that does not answer.
+        """
         try:
             status = os.stat(self._path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise Unavailable(f"the store does not answer: {reason}") from None
         return status.st_dev, status.st_ino

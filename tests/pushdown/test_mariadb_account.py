@@ -102,6 +102,16 @@ def cleared(admin: Connection) -> None:
     execute(admin, "DROP DATABASE IF EXISTS lw_pg_masked")
 
 
+def test_a_limit_on_rows_of_the_server_hides_nothing(server: str) -> None:
+    with estate(server, facts()) as made, administrator(server) as admin:
+        execute(admin, "SET GLOBAL sql_select_limit = 1")
+        try:
+            wish, _ = made.push()
+        finally:
+            execute(admin, "SET GLOBAL sql_select_limit = DEFAULT")
+        assert (wish.residues.count, made.push(made.managed_roles())[1]) == (0, 0)
+
+
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
 def test_the_rights_that_it_asks_for_are_enough_and_each_is_needed(
     made: MariadbEstate, server: str, every: int

@@ -38,6 +38,7 @@ from lakewarden.pushdown.mariadb_owners import expanded, ways
 from lakewarden.pushdown.mariadb_powers import CREATES, server_ways
 from lakewarden.pushdown.mariadb_statements import Statements
 from lakewarden.pushdown.mariadb_views import MaskingViews, view_marks
+from lakewarden.pushdown.mysql_session import FOR_PUSH
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.statement import Statement
@@ -110,7 +111,7 @@ def connected(
         "read_timeout": timeout_s,
         "write_timeout": timeout_s,
         "cursorclass": DictCursor,
-        "init_command": "SET SESSION sql_mode = '', sql_quote_show_create = 1,"
+        "init_command": f"SET SESSION {FOR_PUSH},"
         f" lock_wait_timeout = {timeout_s}, innodb_lock_wait_timeout = {timeout_s}",
     }
     try:

@@ -50,6 +50,7 @@ _OPTIONS: Final = {
     "quote_all_identifiers": "off",
     "DateStyle": "ISO",
     "TimeZone": "UTC",
+    "extra_float_digits": 1,
     "tcp_keepalives_idle": 10,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,

@@ -654,6 +654,19 @@ def test_a_postgres_that_freezes_ends_the_reading(
         _ask_frozen(postgres_url)
 
 
+def test_a_limit_on_rows_of_the_server_hides_none(mariadb_url: str) -> None:
+    with mariadb_accounts(mariadb_url) as (server, url):
+        server.run("create database lw_a", "create table lw_a.t (id int)")
+        source = Sql(url.render_as_string(hide_password=False), "lk", "my")
+        before, _, _ = source.rows(GRAVITINO, silent)
+        server.run("set global sql_select_limit = 1")
+        try:
+            rows, _, _ = source.rows(GRAVITINO, silent)
+        finally:
+            server.run("set global sql_select_limit = default")
+    assert rows == before
+
+
 def test_a_mariadb_that_does_not_answer_ends_the_reading(
     mariadb_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

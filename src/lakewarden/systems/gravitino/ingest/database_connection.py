@@ -15,12 +15,15 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pushdown.mysql_session import EVERY_ROW
 
 CONNECT_SECONDS: Final = 10
 """The connect timeout."""
 
 ANSWER_SECONDS: Final = 600
 """The timeout of one response: the columns of a large catalog take a minute."""
+
+_OF_MYSQL: Final = ("mysql", "mariadb")
 
 _USER_INFO = re.compile(r"(?:[^:/]*(?::[^@]*)?@)?")
 """The user and password before the host, as SQLAlchemy splits them: the password has no `@`."""
@@ -61,6 +64,8 @@ def connected(url: sa.URL) -> Iterator[sa.Connection]:
     except ImportError as error:
         raise Unavailable(f"the driver of the database is missing: {error}") from None
     sa.event.listen(engine, "do_connect", _limited)
+    if engine.dialect.name in _OF_MYSQL:
+        sa.event.listen(engine, "connect", _with_every_row)
     try:
         with engine.connect() as connection:
             yield connection
@@ -89,6 +94,12 @@ def _limited(dialect: sa.Dialect, _: object, args: Any, parameters: dict[str, An
             setattr(connection, f"_{name}", ANSWER_SECONDS)
         return connection
     return None
+
+
+def _with_every_row(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"SET SESSION {EVERY_ROW}")
+    cursor.close()
 
 
 def start_snapshot(connection: sa.Connection) -> None:

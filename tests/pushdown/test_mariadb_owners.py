@@ -146,7 +146,10 @@ def test_drift_names_who_reaches_what(made: MariadbEstate, own: Connection) -> N
 
 POWERS = ("FILE", "CREATE USER", "REPLICATION SLAVE")
 OF_EACH = {
-    "mariadb_url": ("SET USER", "FEDERATED ADMIN", "BINLOG REPLAY", "REPLICATION SLAVE ADMIN"),
+    "mariadb_url": (
+        *("SET USER", "FEDERATED ADMIN", "CONNECTION ADMIN"),
+        *("BINLOG REPLAY", "REPLICATION SLAVE ADMIN"),
+    ),
     "mysql_url": ("SET_USER_ID", "ROLE_ADMIN", "REPLICATION_SLAVE_ADMIN"),
 }
 

@@ -27,7 +27,8 @@ UNLIMITED = frozenset(
         *("pg_read_all_data", "pg_write_all_data", "pg_maintain"),
         *("pg_read_server_files", "pg_write_server_files", "pg_execute_server_program"),
         *("SUPER", "FILE", "CREATE USER", "REPLICATION SLAVE", "BINLOG MONITOR", "BINLOG REPLAY"),
-        *("SET USER", "FEDERATED ADMIN", "SET_USER_ID", "SET_ANY_DEFINER", "ROLE_ADMIN"),
+        *("SET USER", "FEDERATED ADMIN", "CONNECTION ADMIN"),
+        *("SET_USER_ID", "SET_ANY_DEFINER", "ROLE_ADMIN"),
         *("CLONE_ADMIN", "REPLICATION_APPLIER", "SYSTEM_VARIABLES_ADMIN"),
         *("REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN"),
     }

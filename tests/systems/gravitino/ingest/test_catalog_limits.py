@@ -74,6 +74,16 @@ def test_a_limit_in_another_case_applies(limited: Securable, feature: str) -> No
     assert any("everybody has a DENY" in note for note in notes(rows))
 
 
+def test_a_limit_in_another_case_applies_to_a_table_that_only_a_grant_names() -> None:
+    people, spelled = (Securable("TABLE", (*SHOP, name)) for name in ("people", "PEOPLE"))
+    records: list[Record] = [
+        Granted(Grantee("USER", "ana@corp.test"), "SELECT", people, "w"),
+        Limited(spelled, "row_filter", "w"),
+    ]
+    denied = statements(rows_of("unity-catalog", records), "deny")
+    assert denied == {f"table:lk:main.shop.{name}" for name in ("people", "PEOPLE")}
+
+
 def test_a_limit_on_a_listed_table_is_not_one_on_a_table_of_another_case() -> None:
     """Snowflake distinguishes names by case."""
     tables = [Securable("TABLE", ("D", "S", name)) for name in ("ORDERS", "orders")]

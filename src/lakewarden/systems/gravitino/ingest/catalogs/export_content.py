@@ -147,6 +147,12 @@ class ExportContent:
         """All tables and views, by name: of the source, and existing ones from elsewhere."""
         return sorted({one for one in (*self._known, *self.places) if one.type in LEAVES})
 
+    def names(self, on: Securable) -> bool:
+        """Whether the source lists a table or view of that name, or names it in a grant."""
+        named = self.named(on)
+        entities = [Entity(type, named.name) for type in LEAVES] if named is not None else []
+        return any(one in self._known or one in self.places for one in entities)
+
     def named(self, on: Securable) -> Entity | None:
         """The entity of that name; None if the kind has no counterpart."""
         type = self.mapping.kind(on.kind).type

@@ -152,15 +152,18 @@ class _Policy:
             named = self._content.named(limited.on)
             why = "nothing of it is known"
             found = self._leaves().get(named, []) if named is not None else []
+            found = found or self._spelled_otherwise(limited.on)
         else:
+            is_named = self._content.names(limited.on)
             entity, why = self._content.entity(limited.on, limited.place)
-            found = [entity] if entity is not None else []
-        found = found or self._spelled_otherwise(limited.on)
+            found = [] if entity is None else [entity]
+            if not is_named:
+                found += (one for one in self._spelled_otherwise(limited.on) if one != entity)
         self._note(label(limited.on), self._content.reason(limited.feature) if found else why)
         return found
 
     def _spelled_otherwise(self, on: Securable) -> list[Entity]:
-        """The tables and views of a limit whose own name the export does not list.
+        """The tables and views of a limit whose own name the export does not list, or grant on.
 
         A source that folds names may list them in another case.
         """

@@ -132,6 +132,10 @@ def test_whoever_made_an_account_has_nothing_of_it(
             "GRANT ALTER SYSTEM ON PARAMETER archive_command TO ana",
             "ALTER SYSTEM ON PARAMETER archive_command",
         ),
+        (
+            "GRANT EXECUTE ON FUNCTION pg_read_file(text) TO pg_monitor; GRANT pg_monitor TO ana",
+            "EXECUTE ON SERVER FUNCTION pg_read_file(text)",
+        ),
         ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO ana", "SELECT ON TABLES TO COME"),
         ("ALTER DEFAULT PRIVILEGES GRANT USAGE ON SCHEMAS TO ana", "USAGE ON SCHEMAS TO COME"),
         (
@@ -150,6 +154,81 @@ def test_drift_names_what_no_grant_on_an_object_shows(
     assert "ana" in found.denied
     if "DEFAULT" in edit:
         own.execute(edit.replace("GRANT", "REVOKE").replace(" TO ", " FROM "))
+    if "pg_read_file" in edit:
+        own.execute("REVOKE EXECUTE ON FUNCTION pg_read_file(text) FROM pg_monitor")
+
+
+def test_drift_names_every_predefined_role_that_shows_or_changes_data(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    before = made.managed_roles()
+    query = "SELECT rolname FROM pg_roles WHERE rolname ~ '^pg_'"
+    predefined = {name for (name,) in own.execute(query)}
+    assert {"pg_monitor", "pg_read_all_data"} <= predefined
+    own.execute("GRANT pg_monitor TO ana")
+    assert powers_of_ana(made, before) == {"pg_read_all_stats", "pg_read_all_settings"}
+    own.execute(f"GRANT {', '.join(sorted(predefined - {'pg_database_owner'}))} TO ana")
+    assert predefined - powers_of_ana(made, before) == WITHOUT_DATA
+
+
+WITHOUT_DATA = {
+    *("pg_checkpoint", "pg_create_subscription", "pg_database_owner", "pg_monitor"),
+    *("pg_signal_autovacuum_worker", "pg_signal_backend", "pg_stat_scan_tables"),
+    "pg_use_reserved_connections",
+}
+
+
+def powers_of_ana(made: Estate, pushed: Roles) -> set[str]:
+    """The powers on the database that the realm denies to `ana`."""
+    foreign = drift(made, pushed).foreign
+    return {one.grant.privilege for one in foreign if not one.grant.path and "ana" in one.denied}
+
+
+def test_drift_names_grants_in_the_catalog_that_a_new_database_does_not_have(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    before = made.managed_roles()
+    assert not granted_in_catalog(made, before)
+    own.execute(
+        "GRANT SELECT ON pg_statistic TO ana; GRANT SELECT (rolpassword) ON pg_authid TO PUBLIC;"
+        # What everybody may do anyway is no news.
+        " GRANT SELECT ON pg_class, pg_subscription TO ana;"
+        " GRANT SELECT (subname) ON pg_subscription TO ana"
+    )
+    try:
+        assert granted_in_catalog(made, before) == {
+            ("ana", "pg_catalog.pg_statistic", "SELECT"),
+            ("ana", "pg_catalog.pg_subscription", "SELECT"),
+            ("PUBLIC", "pg_catalog.pg_authid.rolpassword", "SELECT"),
+        }
+    finally:
+        own.execute("REVOKE SELECT (rolpassword) ON pg_authid FROM PUBLIC")
+
+
+def granted_in_catalog(made: Estate, pushed: Roles) -> set[tuple[str, str, str]]:
+    """The grants on tables of the server, with columns, that the realm denies to `ana`."""
+    return {
+        (one.grantee, ".".join(one.grant.path), one.grant.privilege)
+        for one in drift(made, pushed).foreign
+        if one.grant.path[:1] == ("pg_catalog",) and "ana" in one.denied
+    }
+
+
+def test_the_owner_of_the_database_is_the_member_of_its_role(
+    made: Estate, own: psycopg.Connection[Any]
+) -> None:
+    before = made.managed_roles()
+    database = sql.Identifier(own.info.dbname)
+    own.execute("GRANT SELECT ON s.secret TO pg_database_owner")
+    own.execute(sql.SQL("ALTER DATABASE {} OWNER TO ana").format(database))
+    try:
+        found = [one for one in drift(made, before).foreign if one.grantee == "pg_database_owner"]
+        assert {(one.grant.path, one.denied) for one in found} >= {
+            (("s", "secret"), ("ana",)),
+            (("public",), ("ana",)),
+        }
+    finally:
+        own.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(database))
 
 
 def test_drift_names_what_a_role_of_ours_was_made(

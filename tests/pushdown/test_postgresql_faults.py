@@ -83,6 +83,15 @@ def test_an_address_that_cannot_be_read_is_not_repeated(url: str) -> None:
     assert isinstance(refused.value, Unavailable if is_read else BadInput)
 
 
+def test_an_old_server_is_refused_with_the_version_that_a_push_needs(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", 150_018)
+    needs = "is PostgreSQL 15: a push needs PostgreSQL 16 or newer"
+    with pytest.raises(BadInput, match=needs), connected(Address(postgres_url, "pg")):
+        pass
+
+
 def test_a_server_that_is_frozen(made: Estate) -> None:
     """The push waits once, for the statement timeout."""
     with (

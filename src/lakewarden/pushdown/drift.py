@@ -24,8 +24,6 @@ OWNER = "OWNER"
 UNLIMITED = frozenset(
     {
         *("SUPERUSER", "BYPASSRLS", "REPLICATION", "ALTER SYSTEM"),
-        *("pg_read_all_data", "pg_write_all_data", "pg_maintain"),
-        *("pg_read_server_files", "pg_write_server_files", "pg_execute_server_program"),
         *("SUPER", "FILE", "CREATE USER", "REPLICATION SLAVE", "BINLOG MONITOR", "BINLOG REPLAY"),
         *("SET USER", "FEDERATED ADMIN", "CONNECTION ADMIN"),
         *("SET_USER_ID", "SET_ANY_DEFINER", "ROLE_ADMIN"),
@@ -33,7 +31,30 @@ UNLIMITED = frozenset(
         *("REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN"),
     }
 )
-"""Powers in a target that are independent of grants on objects; no realm allows them."""
+"""Powers in a target that are independent of grants on objects; no realm allows them.
+
+Beside these, the predefined roles of PostgreSQL are such powers.
+"""
+
+PREDEFINED: Final = "pg_"
+"""The prefix that PostgreSQL reserves for its predefined roles."""
+
+PREDEFINED_WITHOUT_DATA: Final = frozenset(
+    {
+        *("pg_checkpoint", "pg_signal_backend", "pg_signal_autovacuum_worker"),
+        "pg_use_reserved_connections",
+        "pg_stat_scan_tables",  # shows sizes and locks
+        "pg_create_subscription",  # a subscription writes only what its owner may write
+        "pg_monitor",  # its members are also members of the roles that it consists of
+        "pg_database_owner",  # its only member is the owner of the database
+    }
+)
+"""Predefined roles that by themselves show or change no data, no queries and no passwords.
+
+All others do, and one of a later version is assumed to. Those that only seem not to:
+`pg_read_all_stats` shows the queries of others with their values, and `pg_read_all_settings` shows
+the password by which a standby reads everything (`primary_conninfo`).
+"""
 
 TO_COME = " ON TABLES TO COME"
 SCHEMAS_TO_COME = " ON SCHEMAS TO COME"
@@ -42,6 +63,10 @@ SCHEMAS_TO_COME = " ON SCHEMAS TO COME"
 ON_PARAMETER: Final = " ON PARAMETER "
 """Precedes a setting of the server that a user may change for everybody, such as a command that it
 executes."""
+
+EXECUTE_FUNCTION: Final = "EXECUTE ON SERVER FUNCTION "
+"""The prefix of the privilege to execute a function of the server that not everybody may execute,
+such as one that reads its files."""
 
 ON_PATTERN: Final = " ON PATTERN"
 """The suffix of a privilege on a pattern of databases that matches more than one."""
@@ -183,7 +208,9 @@ def foreign(
 
 def _is_decided(privilege: str, privileges: Collection[str]) -> bool:
     """Whether the realm decides about the privilege."""
-    if privilege.startswith((MEMBER_OF, PROXY_OF)) or privilege == OWNER:
+    if privilege.startswith((MEMBER_OF, PROXY_OF, EXECUTE_FUNCTION, PREDEFINED)):
+        return True
+    if privilege == OWNER:
         return True
     plain = privilege.removesuffix(TO_COME).removesuffix(SCHEMAS_TO_COME).removesuffix(ON_PATTERN)
     return privilege.partition(ON_PARAMETER)[0] in UNLIMITED or plain in privileges

@@ -43,6 +43,9 @@ _EXPECTED: Final = (
     " percent-encoded"
 )
 
+_OLDEST: Final = 160_000
+"""The first version in which a membership can be without `SET ROLE`."""
+
 _OPTIONS: Final = {
     "search_path": "pg_catalog",
     "standard_conforming_strings": "on",
@@ -128,6 +131,10 @@ def connected(
             # The checks of statements see what others have committed.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.answer_s = answer_s + timeout_s
+            if connection.info.server_version < _OLDEST:
+                major = connection.info.server_version // 10_000
+                needed = f"a push needs PostgreSQL {_OLDEST // 10_000} or newer"
+                raise BadInput(f"the target `{address.target}` is PostgreSQL {major}: {needed}")
             if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
                 # The encoding is unknown: each byte is one character, so none raises an error.
                 connection.execute("SET client_encoding TO 'LATIN1'")

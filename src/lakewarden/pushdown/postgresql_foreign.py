@@ -54,7 +54,12 @@ SELECT of.rolname, member.rolname, of.rolcanlogin FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid
 JOIN pg_roles member ON member.oid = m.member
 WHERE m.roleid <> ALL(%s)
+UNION ALL
+SELECT 'pg_database_owner', pg_get_userbyid(datdba), false
+FROM pg_database WHERE datname = current_database()
 """
+"""With the one member that `pg_database_owner` has without a grant."""
+
 _MEMBERS_OF: Final = """
 SELECT of.rolname, member.rolname FROM pg_auth_members m
 JOIN pg_roles of ON of.oid = m.roleid

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
-from lakewarden.pushdown.drift import MEMBER_OF, ON_PARAMETER, SCHEMAS_TO_COME, TO_COME, UNLIMITED
+from lakewarden.pushdown.drift import (
+    EXECUTE_FUNCTION,
+    MEMBER_OF,
+    ON_PARAMETER,
+    PREDEFINED,
+    PREDEFINED_WITHOUT_DATA,
+    SCHEMAS_TO_COME,
+    TO_COME,
+)
 from lakewarden.pushdown.grants import Grant
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -28,7 +36,7 @@ _POWERS: Final = """
 SELECT rolname, ARRAY[]::text[], power
 FROM pg_roles, LATERAL (VALUES
   ('SUPERUSER', rolsuper), ('BYPASSRLS', rolbypassrls), ('REPLICATION', rolreplication),
-  (rolname, rolname = ANY(%(powers)s))
+  (rolname, starts_with(rolname, %(predefined)s) AND rolname <> ALL(%(harmless)s))
 ) each (power, is_held) WHERE is_held
 UNION ALL
 SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
@@ -43,8 +51,37 @@ SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.gran
 FROM pg_parameter_acl, aclexplode(paracl) acl
 WHERE acl.privilege_type = 'ALTER SYSTEM' AND acl.grantee <> acl.grantor
   AND pg_get_userbyid(acl.grantee) <> ALL(%(ours)s)
+UNION ALL
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       ARRAY[]::text[], %(function)s || p.oid::regprocedure::text
+FROM pg_init_privs first
+JOIN pg_proc p ON p.oid = first.objoid,
+  aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) acl
+WHERE first.classoid = 'pg_proc'::regclass
+  AND acl.grantee <> p.proowner AND pg_get_userbyid(acl.grantee) <> ALL(%(ours)s)
+  AND NOT EXISTS (SELECT FROM aclexplode(first.initprivs) own WHERE own.grantee IN (0, acl.grantee))
+UNION ALL
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       acl.path, acl.privilege_type
+FROM (
+  SELECT c.oid, 0 AS number, ARRAY[n.nspname::text, c.relname::text] AS path, each.*
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) each
+  WHERE n.nspname IN ('pg_catalog', 'pg_toast') AND each.grantee <> c.relowner
+  UNION ALL
+  SELECT c.oid, a.attnum, ARRAY[n.nspname::text, c.relname::text, a.attname::text], each.*
+  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(a.attacl) each
+  WHERE n.nspname IN ('pg_catalog', 'pg_toast') AND each.grantee <> c.relowner
+) acl
+WHERE pg_get_userbyid(acl.grantee) <> ALL(%(ours)s) AND NOT EXISTS (
+  SELECT FROM pg_init_privs first, aclexplode(first.initprivs) own
+  WHERE first.classoid = 'pg_class'::regclass AND first.objoid = acl.oid
+    AND first.objsubid IN (0, acl.number)
+    AND own.grantee IN (0, acl.grantee) AND own.privilege_type = acl.privilege_type)
 """
-"""The last ones are settings of the server, some of which are commands that it executes."""
+"""The last three are settings of the server, some of which are commands that it executes, and
+grants on functions and tables of the server that a new database does not have. Among these are
+functions that read its files, and tables with passwords or with values of every table."""
 
 
 def accounts_granted_as_roles(rows: Rows) -> Iterator[tuple[str, str]]:
@@ -61,11 +98,13 @@ def powers(rows: Rows, everyone: str, ours: Collection[str]) -> Iterator[tuple[s
     Membership in roles of `ours` is not included, even if such a role can log in.
     """
     about = {
-        "powers": sorted(UNLIMITED),
+        "predefined": PREDEFINED,
+        "harmless": sorted(PREDEFINED_WITHOUT_DATA),
         "everyone": everyone,
         "tables": TO_COME,
         "schemas": SCHEMAS_TO_COME,
         "parameter": ON_PARAMETER,
+        "function": EXECUTE_FUNCTION,
         "ours": sorted(ours),
     }
     for grantee, path, power in rows(_POWERS, about):

@@ -10,6 +10,7 @@ import pytest
 
 from lakewarden.cli.pipeline.ingest_sources import Database, Kind, show_result, source_of
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import Content, Manifest
 from lakewarden.pipeline.ingest.report import Note, Quality, Report, Rows, Share
 from lakewarden.pipeline.ingest.run import Result
@@ -257,3 +258,18 @@ def test_the_report_tells_everything_that_is_to_be_told(
         "taken over from a run that was cut short: fetch",
         "took 1.8 s",
     ]
+
+
+def test_events_of_openlineage_are_read_with_an_environment(cli: Cli, tmp_path: Path) -> None:
+    dataset = {"namespace": "bigquery", "name": "p.s.t", "facets": {}}
+    event = {"eventTime": "2026-03-01T10:00:00Z", "dataset": dataset}
+    file = tmp_path / "events.json"
+    file.write_text(json.dumps([event]), "utf-8")
+    words = ("pipeline", "ingest", str(file), "--source", "openlineage-file", "--out")
+    assert cli(*words, str(tmp_path / "out"), "--environment", "DEV").code == 0
+    assert [row.entity.name for row in load(tmp_path / "out").facts.entities] == [
+        "urn:li:dataset:(urn:li:dataPlatform:bigquery,p.s.t,DEV)"
+    ]
+    refused = cli(*words, str(tmp_path / "no"), "--metalake", "lk")
+    assert refused.code == 2
+    assert "--metalake" in refused.err

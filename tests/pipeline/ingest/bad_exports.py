@@ -15,6 +15,7 @@ from lakewarden.pipeline.ingest.tabular import Tabular
 from tests.pipeline.ingest.ranger_policies import item, policy, users
 from tests.pipeline.ingest.test_dbt_file import manifest, node
 from tests.systems.cdap.test_ingest import privilege
+from tests.systems.datahub.ingest.test_openlineage import EVENT
 from tests.systems.datahub.ingest.test_proposal import DATASET, proposal
 from tests.systems.gravitino.ingest.test_catalog_exports import BIGQUERY, GLUE, SNOWFLAKE, UNITY
 from tests.systems.gravitino.ingest.test_file import SMALL, exchange
@@ -243,6 +244,9 @@ SAMPLES: Final = {
     "cdap": Sample(partial(_opened, "cdap-file", "cdap", {}), CDAP),
     "datahub": Sample(
         partial(_opened, "datahub-file", "datahub", {}), DATAHUB, _all(("policies.json",))
+    ),
+    "openlineage": Sample(
+        partial(_opened, "openlineage-file", "datahub", {}), {"events.json": _json(EVENT)}
     ),
     "csv": Sample(
         lambda place: Tabular(place, "csv", "gravitino"), CSV, _all(("statements.jsonl",))

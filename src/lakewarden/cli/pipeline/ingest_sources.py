@@ -90,10 +90,16 @@ class Database:
     ] = False
     platform: Annotated[
         str | None,
-        Parameter(help="For `dbt-file`: DataHub's platform of the database; default: the adapter."),
+        Parameter(
+            help="DataHub's platform: for `dbt-file` of the database, default: the adapter; for"
+            " `openlineage-file` of tables that symlinks name, default: hive."
+        ),
     ] = None
     environment: Annotated[
-        str | None, Parameter(help="For `dbt-file`: DataHub's environment; default: PROD.")
+        str | None,
+        Parameter(
+            help="For `dbt-file` and `openlineage-file`: DataHub's environment; default: PROD."
+        ),
     ] = None
     revision: Annotated[
         int | None, Parameter(help="For `store`: the revision to read; default: the newest.")

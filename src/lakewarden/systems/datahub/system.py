@@ -18,7 +18,10 @@ SYSTEM: Final = SystemDefinition(
     extractor="extract:EXTRACTOR",
     dbt="ingest.dbt:DBT",
     sample="sample:SAMPLE",
-    sources={"datahub-file": "ingest.file:SOURCE"},
+    sources={
+        "datahub-file": "ingest.file:SOURCE",
+        "openlineage-file": "ingest.openlineage:SOURCE",
+    },
     precedence=2,
     search="search.stored_terms:SEARCH",
     engines={"trino": "engines/trino.toml"},

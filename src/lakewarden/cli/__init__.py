@@ -314,12 +314,15 @@ def _open_closed_streams() -> None:
 def _with_standard_input(tokens: list[str]) -> list[str]:
     """`-` as the standard input, where the name of a file to read is expected.
 
-    >>> _with_standard_input(["plan", "-", "--name", "-", "--token-file", "-"])
-    ['plan', '/dev/stdin', '--name', '-', '--token-file', '/dev/stdin']
+    >>> _with_standard_input(["plan", "-", "--name", "-", "--file", "-", "--token-file=-"])
+    ['plan', '/dev/stdin', '--name', '-', '--file', '/dev/stdin', '--token-file=/dev/stdin']
     """
     reads = bool({" ".join(tokens[:count]) for count in (1, 2)} & _FILE_VERBS)
+    joined = {f"{option}=-": f"{option}={_STANDARD_INPUT}" for option in _FILE_OPTIONS}
     return [
-        _STANDARD_INPUT
+        joined[word]
+        if word in joined
+        else _STANDARD_INPUT
         if word == "-" and (before in _FILE_OPTIONS or (reads and not before.startswith("--")))
         else word
         for before, word in zip(["", *tokens], tokens, strict=False)

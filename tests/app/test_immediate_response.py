@@ -12,7 +12,7 @@ from lakewarden.app.build import Application
 from lakewarden.app.parsed_head import MOST_BYTES, MOST_KEPT
 from lakewarden.app.request_pipeline import Answer
 from lakewarden.config.settings import Limits, Settings
-from lakewarden.http.exchange import Exchange, Reply, Route, TakesTime
+from lakewarden.http.exchange import Exchange, Reply, Route, WouldBlock
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -193,7 +193,7 @@ def test_what_takes_time_goes_the_usual_way_to_a_thread(client: AppClient, stub:
     def write(exchange: Exchange) -> Reply:
         seen.append(exchange.on_loop)
         if exchange.on_loop:
-            raise TakesTime
+            raise WouldBlock
         return Reply(204, headers={"x-from": exchange.address})
 
     stub.does = write
@@ -209,7 +209,7 @@ def test_ipv4_over_a_socket_for_both_is_ipv4(client: AppClient, stub: _Inline) -
 
     def write(exchange: Exchange) -> Reply:
         if exchange.on_loop:
-            raise TakesTime
+            raise WouldBlock
         seen.append(exchange.address)
         return Reply(204)
 

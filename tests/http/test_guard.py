@@ -136,14 +136,14 @@ def test_lists_are_filtered_by_what_each_of_them_requires(office: Office) -> Non
         office.guard.listed(ben, "table.list", schema)
     assert office.guard.visible(ana, "table.list", tables) == tables
     assert office.guard.visible(ben, "table.list", tables) == []
-    assert office.guard.may(ana, "table.load", tables[0])
-    assert not office.guard.may(ben, "table.load", tables[0])
+    assert office.guard.is_allowed(ana, "table.load", tables[0])
+    assert not office.guard.is_allowed(ben, "table.load", tables[0])
     with pytest.raises(BadInput, match=r"`table\.load` does not list entities"):
         office.guard.visible(ana, "table.load", tables)
     office.guard.on = False
     assert office.guard.listed(ben, "table.list", schema) == tables
     assert office.guard.visible(ben, "table.list", tables) == tables
-    assert office.guard.may(ben, "table.load", tables[0])
+    assert office.guard.is_allowed(ben, "table.load", tables[0])
 
 
 def test_a_write_is_done_and_audited_with_what_it_did(office: Office) -> None:

@@ -58,7 +58,7 @@ from lakewarden.http.exchange import (
     Refused,
     Reply,
     Services,
-    TakesTime,
+    WouldBlock,
 )
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
@@ -186,7 +186,7 @@ class RequestPipeline:
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
             shown = context.shown(reply)
             head = context.head(shown)
-        except TakesTime:
+        except WouldBlock:
             return None
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error can only deny
             reply = self._failed(context, error)
@@ -220,7 +220,7 @@ class RequestPipeline:
         if isinstance(entered, Reply):
             return entered
         if parsed.match.route.inline:
-            with suppress(TakesTime):
+            with suppress(WouldBlock):
                 return _inline(context, parsed, entered)
             entered.on_loop = False
             peer, forwarded = context.peer, context.forwarded

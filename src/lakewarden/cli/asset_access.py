@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.cross_realm import NOWHERE, PAGE, CrossRealm, Home, Wherever, note_other_realms
+from lakewarden.cli.cross_realm import (
+    NOWHERE,
+    PAGE,
+    CrossRealm,
+    Home,
+    RealmsTarget,
+    note_other_realms,
+)
 from lakewarden.cli.outcome import NO, YES, note, show, show_csv, show_json, show_table
 from lakewarden.cli.question import AsRows, Way
 from lakewarden.kernel.errors import BadInput
@@ -18,7 +25,7 @@ def access(
     asset: Annotated[str, Parameter(help="`type:name`, or a URN.")],
     /,
     *,
-    where: Wherever = NOWHERE,
+    where: RealmsTarget = NOWHERE,
     home: Home = None,
     way: Annotated[
         tuple[Way, ...],

@@ -41,7 +41,7 @@ PAGE: Final = 500
 
 @Parameter("*")
 @dataclass(frozen=True)
-class Wherever:
+class RealmsTarget:
     """One realm or several, in directories, on a server or in a database."""
 
     from_: Annotated[
@@ -121,7 +121,7 @@ class Wherever:
             yield Local(state, operator(service), service.clock())
 
 
-NOWHERE: Final = Wherever()
+NOWHERE: Final = RealmsTarget()
 
 Home = Annotated[
     str | None,

@@ -10,7 +10,7 @@ from lakewarden.cli.admin_target import At
 from lakewarden.cli.cross_realm import (
     NOWHERE,
     Home,
-    Wherever,
+    RealmsTarget,
     cross_realm_question,
     note_other_realms,
 )
@@ -56,7 +56,7 @@ def explain(  # noqa: PLR0913 — each is an option
         str | None,
         Parameter(help="The id of a denial that an engine showed, in place of a question."),
     ] = None,
-    where: Wherever = NOWHERE,
+    where: RealmsTarget = NOWHERE,
     home: Home = None,
     full: Annotated[
         bool,
@@ -146,7 +146,7 @@ def _read(
     return read_explanation(answer, system), context
 
 
-def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> int:
+def _explain_decision(where: RealmsTarget, id: str, format: str, *, full: bool) -> int:
     """Explains a denial that an engine showed."""
     from lakewarden.cli.denials import answer_of
 
@@ -171,7 +171,9 @@ def _show_decision(
     show_notes(reasons["notes"])
 
 
-def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:
+def _explain_in_realms(
+    where: RealmsTarget, asking: dict[str, Any], format: str, *, full: bool
+) -> int:
     with where.estate() as estate:
         answer = estate.ask("explain", asking)
         if format == "json":

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from lakewarden.cli.cross_realm import (
     NOWHERE,
     CrossRealm,
-    Wherever,
+    RealmsTarget,
     cross_realm_question,
     note_other_realms,
 )
@@ -42,7 +42,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
     operation: Act,
     /,
     *,
-    where: Wherever = NOWHERE,
+    where: RealmsTarget = NOWHERE,
     within: Annotated[str | None, Parameter(help="Only descendants of this entity.")] = None,
     limit: Annotated[int, Parameter(help="At most this number of entities.")] = 100,
     after: Annotated[str | None, Parameter(help="Continue after this entity.")] = None,

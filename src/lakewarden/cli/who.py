@@ -11,7 +11,7 @@ from lakewarden.cli.admin_target import opened
 from lakewarden.cli.cross_realm import (
     NOWHERE,
     Home,
-    Wherever,
+    RealmsTarget,
     cross_realm_question,
     note_other_realms,
 )
@@ -80,7 +80,7 @@ def who(  # noqa: PLR0913 — options of a verb
     *,
     unmasked: Unmasked = None,
     span: Span = NO_SPAN,
-    where: Wherever = NOWHERE,
+    where: RealmsTarget = NOWHERE,
     home: Home = None,
     parts: Parts = NO_PARTS,
     format: AsRows = "table",
@@ -141,7 +141,7 @@ def _who(
 
 
 def _who_in_time(
-    where: Wherever,
+    where: RealmsTarget,
     span: Span,
     operation: str | None,
     entity: str | None,
@@ -182,7 +182,7 @@ def _who_in_time(
     return YES if periods else NO
 
 
-def _periods(where: Wherever, span: Span, users_of: UsersOf) -> Sequence[Period]:
+def _periods(where: RealmsTarget, span: Span, users_of: UsersOf) -> Sequence[Period]:
     from lakewarden.service.access_periods import access_periods
 
     realm = where.past()
@@ -207,7 +207,12 @@ def _unmasked(realm: Where, column: str | None) -> list[Principal]:
 
 
 def _who_in_realms(
-    where: Wherever, operation: str, entity: str | None, home: str | None, parts: Parts, format: str
+    where: RealmsTarget,
+    operation: str,
+    entity: str | None,
+    home: str | None,
+    parts: Parts,
+    format: str,
 ) -> int:
     asking = cross_realm_question(None, operation, entity, parts, NO_CLAIMS, where.names())
     with where.estate() as estate:

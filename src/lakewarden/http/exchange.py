@@ -65,7 +65,7 @@ class Refused(WardenError):
         self.status = status
 
 
-class TakesTime(Exception):
+class WouldBlock(Exception):
     """An `inline` handler must write or compute for long: a worker thread takes the request over.
 
     It is raised before anything is written.
@@ -134,7 +134,7 @@ class Exchange:
     `path` is below the realm's prefix, decoded; `params` are the path's parameters, decoded;
     names of `headers` are in lower case. `state` is as fresh as the caller requires; `now` is
     the server's clock, read once. `address` is the caller's; `inline` handlers do not get it.
-    `on_loop`: the handler runs on the event loop, and may raise `TakesTime`. `denied_operation` is
+    `on_loop`: the handler runs on the event loop, and may raise `WouldBlock`. `denied_operation` is
     the latest denied operation.
     """
 
@@ -189,7 +189,7 @@ class Exchange:
         """Like `denied`, for a decision that an engine shows; returns its id, "" if not stored."""
         self.denied_operation = event.operation
         if self.on_loop and self.services.denials.is_due(decision, self.now):
-            raise TakesTime
+            raise WouldBlock
         count = self.services.denials.count_decision(decision, self.now)
         if count is None:
             return ""
@@ -242,7 +242,7 @@ class Route:
     """A method and a path, and the declared operation that guards it.
 
     `path` is written `/api/metalakes/{metalake}`. A route without an operation says `why`.
-    `inline` handlers do no I/O and take no time, or raise `TakesTime`; `encoded_slash` allows an
+    `inline` handlers do no I/O and take no time, or raise `WouldBlock`; `encoded_slash` allows an
     encoded slash in a parameter; a `public` route also accepts requests without credentials (the
     actor is then `anonymous`). Without an `Authorization` header, a route may accept the cookie of
     a `session`; `unauthenticated` then sends the 401 instead of the dialect. `body_limit`, in

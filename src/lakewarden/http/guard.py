@@ -176,7 +176,7 @@ class Guard:
                 self.allow(exchange, operation, target, missing=missing, **parts)
             yield reading
 
-    def may(
+    def is_allowed(
         self,
         exchange: Exchange,
         operation: str,
@@ -302,9 +302,9 @@ class Guard:
         the first of the entities.
         """
         filter = filter_of(exchange.realm_state, operation)
-        return self.passing(exchange, filter, entities, within, **parts)
+        return self.allowed_entities(exchange, filter, entities, within, **parts)
 
-    def passing(
+    def allowed_entities(
         self,
         exchange: Exchange,
         operation: str,

@@ -17,7 +17,7 @@ URN: Final = "urn:li:"
 """The prefix of every URN."""
 
 
-class Look(IntEnum):
+class IdForm(IntEnum):
     """The form of an id: enough to exclude realms in which it cannot be a name."""
 
     EMPTY = 0
@@ -27,15 +27,15 @@ class Look(IntEnum):
     PLAIN = 3
 
 
-def look(id: str) -> Look:
+def id_form(id: str) -> IdForm:
     """The form of an id.
 
-    >>> look("lake:sales.raw").name, look("urn:li:tag:x").name, look("record-1").name
+    >>> id_form("lake:sales.raw").name, id_form("urn:li:tag:x").name, id_form("record-1").name
     ('COLON', 'URN', 'PLAIN')
     """
     if ":" not in id:
-        return Look.PLAIN if id else Look.EMPTY
-    return Look.URN if id.startswith(URN) else Look.COLON
+        return IdForm.PLAIN if id else IdForm.EMPTY
+    return IdForm.URN if id.startswith(URN) else IdForm.COLON
 
 
 class Identities:
@@ -76,7 +76,7 @@ class Identities:
         """Raises `BadInput` for a principal that the system cannot have."""
         check_text(principal.name)
 
-    def is_possible(self, type: str, look: Look) -> bool:
+    def is_possible(self, type: str, form: IdForm) -> bool:
         """Whether an id of that form can name an entity of that type."""
         return True
 

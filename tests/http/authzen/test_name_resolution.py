@@ -13,7 +13,7 @@ from lakewarden.http.authzen.discovery import EVALUATION
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.relations import Facts
-from lakewarden.names.identities import look
+from lakewarden.names.identities import id_form
 from lakewarden.service.system import load_system
 from tests.http.authzen.small import Asking, facts, lake, question, realm, records, state
 from tests.names.test_spellings import URNS, gravitino_entities
@@ -162,7 +162,7 @@ _ENTITIES = st.one_of(
 def test_a_sole_realm_is_the_only_one_that_fits(named: Entity) -> None:
     """The shortcut relies on this: no realm that it skips could be meant."""
     realms = [one for name, one in sorted(WORLD.realms.items()) if name != "_server"]
-    sole = name_resolution.only_realm(realms, named.type, look(named.name))
+    sole = name_resolution.only_realm(realms, named.type, id_form(named.name))
     fitting = [one for one in realms if name_resolution._fits(one, named.type, named.name)]
     if sole is not None:
         assert fitting in ([sole], [])

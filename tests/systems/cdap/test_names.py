@@ -8,7 +8,7 @@ import pytest
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.names.identities import Look
+from lakewarden.names.identities import IdForm
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.names import Pattern
 
@@ -461,7 +461,7 @@ def test_any_other_owner_principal_is_refused(principal: str) -> None:
 
 
 def test_only_kerberos_principals_may_have_a_colon() -> None:
-    assert [cdap.IDENTITIES.is_possible("application", look) for look in Look] == [False] * 3 + [
+    assert [cdap.IDENTITIES.is_possible("application", look) for look in IdForm] == [False] * 3 + [
         True
     ]
-    assert cdap.IDENTITIES.is_possible("kerberosPrincipal", Look.COLON)
+    assert cdap.IDENTITIES.is_possible("kerberosPrincipal", IdForm.COLON)

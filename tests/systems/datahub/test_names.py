@@ -7,7 +7,7 @@ import pytest
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
-from lakewarden.names.identities import Look
+from lakewarden.names.identities import IdForm
 from lakewarden.systems.datahub import names as datahub
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -331,6 +331,6 @@ def test_an_entity_is_named_by_its_urn_alone() -> None:
     urn = "urn:li:tag:x"
     assert datahub.IDENTITIES.entity(urn) == Entity("tag", urn)
     assert datahub.IDENTITIES.entity("x") is None
-    assert [datahub.IDENTITIES.is_possible("tag", look) for look in Look] == [
-        look is Look.URN for look in Look
+    assert [datahub.IDENTITIES.is_possible("tag", look) for look in IdForm] == [
+        look is IdForm.URN for look in IdForm
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.names.identities import Look
+from lakewarden.names.identities import IdForm
 from lakewarden.systems.gravitino import names as gravitino
 
 
@@ -199,7 +199,7 @@ def test_new_names_of_unknown_types_are_refused() -> None:
 
 
 def test_only_a_metalake_has_an_id_without_a_colon() -> None:
-    assert gravitino.IDENTITIES.is_possible("metalake", Look.PLAIN)
-    assert not gravitino.IDENTITIES.is_possible("metalake", Look.COLON)
-    assert gravitino.IDENTITIES.is_possible("table", Look.COLON)
-    assert not gravitino.IDENTITIES.is_possible("table", Look.PLAIN)
+    assert gravitino.IDENTITIES.is_possible("metalake", IdForm.PLAIN)
+    assert not gravitino.IDENTITIES.is_possible("metalake", IdForm.COLON)
+    assert gravitino.IDENTITIES.is_possible("table", IdForm.COLON)
+    assert not gravitino.IDENTITIES.is_possible("table", IdForm.PLAIN)

@@ -23,7 +23,7 @@ from lakewarden.http.authzen.question import (
     optional,
     read_question,
 )
-from lakewarden.http.exchange import Exchange, Reply, TakesTime
+from lakewarden.http.exchange import Exchange, Reply, WouldBlock
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
 from lakewarden.service.decision_service import StaleRevision
@@ -153,7 +153,7 @@ def fresh(exchange: Exchange, revision: int) -> None:
         return
     if CONSISTENCY in exchange.headers or "consistency" in exchange.query:
         if exchange.on_loop:
-            raise TakesTime
+            raise WouldBlock
         exchange.state = exchange.service.catch_up(revision)
         return
     raise StaleRevision(

@@ -3,7 +3,7 @@
 Everything that is cached between requests belongs to the state: a new state starts with only the
 callers' rights, and with these only if the control realm is unchanged. A key contains every input
 of its value: the caller with everything in the credential, then the realm of the address, the
-realm in the question, the action, the type and the look of the id.
+realm in the question, the action, the type and the form of the id.
 
 | cache             | one for each                               | finds                       |
 |-------------------|--------------------------------------------|-----------------------------|
@@ -34,8 +34,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import StaleSnapshot, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.names.identities import Look
-from lakewarden.names.identities import look as look_of
+from lakewarden.names.identities import IdForm, id_form
 from lakewarden.service.actor import Actor
 from lakewarden.service.question_text import by_itself
 from lakewarden.service.realm import CONTROL
@@ -157,7 +156,7 @@ class CallerOperation:
 CallerOperations = tuple[CallerOperation | None, CallerOperation | None, CallerOperation | None]
 """The operations of some words for one caller: of URNs, of ids with a colon, and of plain ids."""
 
-_LOOKS: Final = (Look.URN, Look.COLON, Look.PLAIN)
+_ID_FORMS: Final = (IdForm.URN, IdForm.COLON, IdForm.PLAIN)
 NO_OPERATIONS: Final[CallerOperations] = (None, None, None)
 
 
@@ -182,7 +181,7 @@ class Evaluator:
         caller_operations = self._caller_operations.get(key)
         if caller_operations is None:
             urn, colon, plain = (
-                self._caller_operation(named, action, type, look) for look in _LOOKS
+                self._caller_operation(named, action, type, form) for form in _ID_FORMS
             )
             caller_operations = (urn, colon, plain)
             if caller_operations != NO_OPERATIONS:
@@ -191,9 +190,9 @@ class Evaluator:
         return caller_operations
 
     def _caller_operation(
-        self, named: str | None, action: str, type: str, look: Look
+        self, named: str | None, action: str, type: str, form: IdForm
     ) -> CallerOperation | None:
-        realm = self._only_realm(named, type, look)
+        realm = self._only_realm(named, type, form)
         if realm is None or realm.realm.name == CONTROL:
             return None
         operation = self._operations.operation(realm, action, type, self._now)
@@ -211,12 +210,12 @@ class Evaluator:
         )
         return CallerOperation(operation, (own, to_itself), others)
 
-    def _only_realm(self, named: str | None, type: str, look: Look) -> RealmState | None:
+    def _only_realm(self, named: str | None, type: str, form: IdForm) -> RealmState | None:
         """The one realm that a question with these words can be about, or None."""
         if type == name_resolution.PLATFORM:
             return None
         if named is None and self.prefix is None:
-            return name_resolution.only_realm(self.caller.realms(self._now), type, look)
+            return name_resolution.only_realm(self.caller.realms(self._now), type, form)
         try:
             return self.realm(named, type, "", "")
         except WardenError:
@@ -330,10 +329,10 @@ class Evaluator:
         """The operation of a question about a user without further parts."""
         if question.kind != USER or question.context or question.subject or question.act:
             return None
-        look = look_of(question.id)
-        if look is Look.EMPTY or (question.resource and _adds(question.resource)):
+        form = id_form(question.id)
+        if form is IdForm.EMPTY or (question.resource and _adds(question.resource)):
             return None
-        return self.caller_operations(question.realm, question.action, question.type)[look - 1]
+        return self.caller_operations(question.realm, question.action, question.type)[form - 1]
 
     def item(self, question: Question, now: float) -> bytes:
         """The answer to one of several questions: a bad one is a denial with its reason."""

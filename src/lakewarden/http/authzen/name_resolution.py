@@ -19,7 +19,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.names.canonical import quoted
-from lakewarden.names.identities import Look
+from lakewarden.names.identities import IdForm
 from lakewarden.service.state import RealmState
 
 PLATFORM: Final = "platform"
@@ -129,20 +129,20 @@ def has_action(realm: RealmState, action: str, type: str, id: str) -> bool:
     return type != PLATFORM or id != PLATFORM or NONE in declared.rules
 
 
-def only_realm(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
-    """The one realm in which a name of this type and look is possible, or None.
+def only_realm(realms: Sequence[RealmState], type: str, form: IdForm) -> RealmState | None:
+    """The one realm in which a name of this type and form is possible, or None.
 
     INVARIANT: no other realm fits such a type and id (`realm_of`); it is not checked whether this
     one does.
     """
-    if look is Look.EMPTY or type == PLATFORM:
+    if form is IdForm.EMPTY or type == PLATFORM:
         return None
-    possible = [realm for realm in realms if _is_possible(realm, type, look)]
+    possible = [realm for realm in realms if _is_possible(realm, type, form)]
     return possible[0] if len(possible) == 1 else None
 
 
-def _is_possible(realm: RealmState, type: str, look: Look) -> bool:
+def _is_possible(realm: RealmState, type: str, form: IdForm) -> bool:
     model = realm.system.model
-    if not realm.system.identities.is_possible(type, look):
+    if not realm.system.identities.is_possible(type, form):
         return False
     return model.open_types or type in model.types or type.lower() in model.types

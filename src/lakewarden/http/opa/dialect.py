@@ -29,7 +29,7 @@ from lakewarden.http.exchange import (
     Handler,
     Reply,
     Route,
-    TakesTime,
+    WouldBlock,
 )
 from lakewarden.http.opa import polaris_question
 from lakewarden.http.opa.evaluator import ENGINE as TRINO
@@ -99,7 +99,7 @@ class Opa(EngineDialect):
         """Answers one question. Runs on the loop, unless it must write or search."""
         joined = self._joined(exchange)
         if exchange.on_loop and not joined.is_short:
-            raise TakesTime
+            raise WouldBlock
         with timed(TRINO):
             allowed = joined.allows()
         decision = None if allowed else joined.denied()
@@ -129,7 +129,7 @@ class Opa(EngineDialect):
         ]
         if evaluators[0].act is None:
             if exchange.on_loop:
-                raise TakesTime
+                raise WouldBlock
             why = "this operation of Trino is not known"
             exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
         return JoinedEvaluator(evaluators, settings.require)

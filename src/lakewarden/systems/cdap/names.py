@@ -30,7 +30,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.statement import Matching
 from lakewarden.kernel.wildcard import is_pattern, matches
 from lakewarden.names.canonical import WORD, check_text, escaped, lower_word, quoted
-from lakewarden.names.identities import Identities, Look
+from lakewarden.names.identities import Identities, IdForm
 
 Pattern: TypeAlias = Matching
 """A type and the parts of a name, any of which may contain `*` and `?`; an anchor of grants.
@@ -409,8 +409,8 @@ def _joined_keys(keys: tuple[str, ...]) -> str:
 class _Names(Identities):
     """Names without a colon, except those of Kerberos principals."""
 
-    def is_possible(self, type: str, look: Look) -> bool:
-        return look is Look.PLAIN or type.lower() == "kerberosprincipal"
+    def is_possible(self, type: str, form: IdForm) -> bool:
+        return form is IdForm.PLAIN or type.lower() == "kerberosprincipal"
 
 
 IDENTITIES: Final = _Names()

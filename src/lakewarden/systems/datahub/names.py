@@ -25,7 +25,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.names.canonical import check_text, quoted
-from lakewarden.names.identities import Identities, Look
+from lakewarden.names.identities import Identities, IdForm
 
 ANY_SUBRESOURCE: Final = "urn:li:allEntities:all"
 """The sub-resource that means every one ("may any tag be edited at all")."""
@@ -331,8 +331,8 @@ class _Urns(Identities):
             message = f"expected the URN of a {principal.kind}, got {quoted(principal.name)}"
             raise BadInput(message)
 
-    def is_possible(self, type: str, look: Look) -> bool:
-        return look is Look.URN
+    def is_possible(self, type: str, form: IdForm) -> bool:
+        return form is IdForm.URN
 
 
 IDENTITIES: Final = _Urns()

@@ -34,7 +34,7 @@ from lakewarden.names.canonical import (
     lower_word,
     quoted,
 )
-from lakewarden.names.identities import Identities, Look
+from lakewarden.names.identities import Identities, IdForm
 
 _DOTTED: Final = {
     "catalog": ("catalog",),
@@ -236,8 +236,8 @@ def _check_part(label: str, part: str) -> None:
 class _FullNames(Identities):
     """Every id begins with its metalake and a colon, except a metalake's own."""
 
-    def is_possible(self, type: str, look: Look) -> bool:
-        return (look is Look.PLAIN) is (type == "metalake")
+    def is_possible(self, type: str, form: IdForm) -> bool:
+        return (form is IdForm.PLAIN) is (type == "metalake")
 
 
 IDENTITIES: Final = _FullNames()

@@ -142,6 +142,11 @@ def contents(state: RealmState, within: Entity, types: Iterable[str] | None = No
 
 
 GUARD: Final = _CdapGuard()
-allow, may, write, write_all = GUARD.allow, GUARD.may, GUARD.write, GUARD.write_all
-listed, shown, visible, passing = GUARD.listed, GUARD.shown, GUARD.visible, GUARD.passing
+allow, may, write, write_all = GUARD.allow, GUARD.is_allowed, GUARD.write, GUARD.write_all
+listed, shown, visible, allowed_entities = (
+    GUARD.listed,
+    GUARD.shown,
+    GUARD.visible,
+    GUARD.allowed_entities,
+)
 question, refusal, event, is_on = GUARD.question, GUARD.refusal, GUARD.event, GUARD.is_on

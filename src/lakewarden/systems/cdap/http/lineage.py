@@ -19,7 +19,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.service.ports import Reading
 from lakewarden.systems.cdap.http import ids, object_store, runs
-from lakewarden.systems.cdap.http.authorization import allow, contents, passing, visible
+from lakewarden.systems.cdap.http.authorization import allow, allowed_entities, contents, visible
 from lakewarden.systems.cdap.http.bodies import Json, ok
 from lakewarden.systems.cdap.http.deploying import latest
 from lakewarden.systems.cdap.http.errors import bad
@@ -146,7 +146,7 @@ def _declared_edges(space: Entity, version_body: Json) -> list[Entity]:
 
 def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[Entity, list[str]]:
     """The runs active in the span, for programs whose runs the caller may see."""
-    readable = passing(exchange, "program.get_history", programs)
+    readable = allowed_entities(exchange, "program.get_history", programs)
     with exchange.service.reading() as reading:
         return {
             program: _runs_within(reading, exchange.realm, program, within) for program in readable

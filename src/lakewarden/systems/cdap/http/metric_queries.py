@@ -20,7 +20,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.effect import ValueRow
 from lakewarden.service.ports import Reading
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.cdap.http.authorization import allow, contents, passing
+from lakewarden.systems.cdap.http.authorization import allow, allowed_entities, contents
 from lakewarden.systems.cdap.http.bodies import Body, Json, ok, read
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, inside, last, of_application, program_type
@@ -210,7 +210,9 @@ def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
     return [
         entity
         for type in TYPES
-        for entity in passing(exchange, _view(type), [e for e in fitting if e.type == type])
+        for entity in allowed_entities(
+            exchange, _view(type), [e for e in fitting if e.type == type]
+        )
     ]
 
 

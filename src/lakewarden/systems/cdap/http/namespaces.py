@@ -23,11 +23,11 @@ from lakewarden.systems.cdap.http import object_store, owners
 from lakewarden.systems.cdap.http.authorization import (
     Requirement,
     allow,
+    allowed_entities,
     contents,
     event,
     is_allowed,
     is_stored,
-    passing,
     question,
     record_denied,
     refusal,
@@ -84,7 +84,7 @@ def listed(exchange: Exchange) -> Reply:
     tree = snapshot.coded.tree
     stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
     visible_namespaces = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
-    readable = passing(exchange, "namespace.get", visible_namespaces)
+    readable = allowed_entities(exchange, "namespace.get", visible_namespaces)
     bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))
     return ok(
         [

@@ -28,9 +28,9 @@ from lakewarden.service.search_terms import check_number
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
     allow,
+    allowed_entities,
     contents,
     is_stored,
-    passing,
     visible,
 )
 from lakewarden.systems.cdap.http.bodies import Json, is_on, ok
@@ -167,7 +167,9 @@ def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entit
     return frozenset(
         entity
         for kind in kinds
-        for entity in passing(exchange, reads(kind), (e for e in entities if e.type == kind))
+        for entity in allowed_entities(
+            exchange, reads(kind), (e for e in entities if e.type == kind)
+        )
     )
 
 
@@ -176,7 +178,7 @@ def _hidden_schedules(exchange: Exchange, entity: Entity, body: Json) -> frozens
     if entity.type != "application":
         return frozenset()
     started = {name: started_by(entity, schedule) for name, schedule in schedules_of(body).items()}
-    visible_schedules = set(passing(exchange, "schedule.list.filter", started.values()))
+    visible_schedules = set(allowed_entities(exchange, "schedule.list.filter", started.values()))
     return frozenset(
         Part(SCHEDULES, name)
         for name, schedule in started.items()

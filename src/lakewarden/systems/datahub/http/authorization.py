@@ -54,13 +54,13 @@ class _RestGuard(DataHubGuard):
 
 
 GUARD: Final = _RestGuard()
-allow, may, write, is_on = GUARD.allow, GUARD.may, GUARD.write, GUARD.is_on
-related, committed = GUARD.passing, GUARD.committed
+allow, may, write, is_on = GUARD.allow, GUARD.is_allowed, GUARD.write, GUARD.is_on
+related, committed = GUARD.allowed_entities, GUARD.committed
 
 
 def readable(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
     """The entities that the caller may read, in order."""
-    return GUARD.passing(exchange, READING, entities)
+    return GUARD.allowed_entities(exchange, READING, entities)
 
 
 def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:

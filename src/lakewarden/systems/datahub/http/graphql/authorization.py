@@ -59,7 +59,7 @@ GUARD: Final = _PageGuard()
 
 def is_allowed(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
     """Whether the caller may perform the operation, in the state of this request."""
-    return GUARD.may(call.exchange, operation, target)
+    return GUARD.is_allowed(call.exchange, operation, target)
 
 
 def is_allowed_if_declared(call: Call, operation: str, target: Entity) -> bool:
@@ -122,7 +122,7 @@ def allowed_entities(call: Call, operation: str, entities: Iterable[Entity]) -> 
     """The entities on which the caller may, in one check; for each as `is_allowed_if_declared`."""
     declared = call.state.matrix.operation(operation)
     governed = [entity for entity in entities if declared.rule_or_none(entity.type) is not None]
-    return frozenset(GUARD.passing(call.exchange, operation, governed))
+    return frozenset(GUARD.allowed_entities(call.exchange, operation, governed))
 
 
 def edit(call: Call, action: Callable[[Edit], T]) -> T:

@@ -87,6 +87,25 @@ def test_drift_names_what_grants_of_others_do_by_foreign_keys(made: Estate) -> N
     assert (one.grantee, one.grant.path, one.denied) == ("ana", ("s", "secret"), ("ana",))
 
 
+OF_PART = """
+ALTER TABLE s.orders ADD PRIMARY KEY (amount);
+CREATE TABLE s.hidden () INHERITS (s.secret);
+ALTER TABLE s.hidden ADD FOREIGN KEY (amount) REFERENCES s.orders ON DELETE CASCADE
+"""
+
+
+def test_a_key_of_a_partition_that_is_not_stored_is_one_of_its_table(postgres_url: str) -> None:
+    with estate(postgres_url, facts()) as made:
+        with administrator(made.address.url) as own:
+            own.execute(OF_PART)
+        made.push()
+        assert may(made, ANA, CHANGES["DELETE"])
+        wish, _ = made.with_facts(facts(denied("DELETE_ROWS", SECRET))).push()
+        assert not may(made, ANA, CHANGES["DELETE"])
+        assert may(made, BO, CHANGES["DELETE"])
+        assert whys(wish, "DELETE")
+
+
 ONWARD = """
 ALTER TABLE s.orders ADD PRIMARY KEY (amount);
 ALTER TABLE s.part ADD UNIQUE (amount), ADD CONSTRAINT first FOREIGN KEY (amount)

@@ -297,13 +297,23 @@ class _Builder:
 
     def _effects_of(self) -> Mapping[str, Mapping[int, Sequence[Change]]]:
         """By privilege, what a change of a table or of its columns also does to stored tables."""
+        above = self._stored_above() if self._objects.effects else {}
         found: dict[str, dict[int, Sequence[Change]]] = {}
         for (path, act), changes in self._objects.effects.items():
-            known = sorted(one for one in changes if one[0] in self._known)
+            reached = {(one, other) for at, other in changes for one in above.get(at, [at])}
+            known = sorted(one for one in reached if one[0] in self._known)
             table = self._ids.get(path)
             if table is not None and known:
                 ids = self._columns.get(table, BitMap()) | BitMap([table])
                 found.setdefault(act, {}).update(dict.fromkeys(ids, known))
+        return found
+
+    def _stored_above(self) -> Mapping[Path, Sequence[Path]]:
+        """The stored tables of which each table that is not stored is a part."""
+        found: dict[Path, list[Path]] = {}
+        for path, below in self._objects.descendants.items():
+            for part in below - self._known if path in self._known else ():
+                found.setdefault(part, []).append(path)
         return found
 
     def _exists(self, type: str, path: Path, entity: Entity) -> bool:

@@ -119,16 +119,16 @@ class Freshness:
         """The decision service was just loaded: its state is proven."""
         self._proven = self._clock()
 
-    def current_state(self, wish: Consistency, now: float) -> State | None:
+    def current_state(self, consistency: Consistency, now: float) -> State | None:
         """A state that satisfies the request without waiting; else None."""
         state = self._service.current(now)
         if state is not None:
             self._proven = self._clock()
-        elif wish.age and self._clock() - self._proven <= wish.age:
+        elif consistency.age and self._clock() - self._proven <= consistency.age:
             state = self._service.state if self._service.state.covers(now) else None
-        return state if state is not None and state.revision >= wish.at_least else None
+        return state if state is not None and state.revision >= consistency.at_least else None
 
-    async def state(self, wish: Consistency = NEWEST) -> FreshState:
+    async def state(self, consistency: Consistency = NEWEST) -> FreshState:
         """A state that satisfies the request.
 
         Raises `StaleRevision` for a revision that does not appear within the time allowed,
@@ -137,7 +137,7 @@ class Freshness:
         """
         begun = self._clock()
         while True:
-            ready = self.current_state(wish, self._service.clock())
+            ready = self.current_state(consistency, self._service.clock())
             if ready is not None:
                 return FreshState(ready)
             try:
@@ -145,25 +145,24 @@ class Freshness:
             except (IncompatibleSchema, FileReplaced):  # it will not answer this process again
                 raise
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
-                last = self._last(wish)
+                last = self._last(consistency)
                 if last is not None:
                     return last
                 is_slow = isinstance(error, TimeoutError)
                 if is_slow and self._clock() - begun < self._patience_seconds:
                     continue
                 raise Unavailable("the store cannot be reached") from error
-            if state.revision >= wish.at_least:
+            if state.revision >= consistency.at_least:
                 return FreshState(state)
             if self._clock() - begun >= self._wait_seconds:
-                raise StaleRevision(
-                    f"revision `{wish.at_least}` is unknown; the newest is `{state.revision}`"
-                )
+                unknown = f"revision `{consistency.at_least}` is unknown"
+                raise StaleRevision(f"{unknown}; the newest is `{state.revision}`")
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    def _last(self, wish: Consistency) -> FreshState | None:
+    def _last(self, consistency: Consistency) -> FreshState | None:
         """The last proven state, while its age is within the limit (R-23)."""
         state, age = self._service.state, self._clock() - self._proven
-        good = state.covers(self._service.clock()) and state.revision >= wish.at_least
+        good = state.covers(self._service.clock()) and state.revision >= consistency.at_least
         return FreshState(state, stale=age) if good and age <= self._stale_seconds else None
 
     async def _newest(self) -> State:

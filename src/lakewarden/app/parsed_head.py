@@ -57,7 +57,7 @@ class ParsedHead:
     headers: Mapping[str, str]
     credentials: Credentials
     query: Mapping[str, tuple[str, ...]]
-    wish: Consistency
+    consistency: Consistency
     size: int
     path: str
     body_limit: int
@@ -114,7 +114,7 @@ class HeadCache:
             headers=head.headers,
             credentials=credentials,
             query=fields,
-            wish=_wish(head.headers, fields),
+            consistency=_consistency(head.headers, fields),
             size=head.size,
             path="/" + "/".join(match.segments),
             body_limit=match.route.body_limit or limits.body_bytes,
@@ -179,7 +179,7 @@ def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -
     return EngineToken(tokens[0], in_query=True)
 
 
-def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:
+def _consistency(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:
     """The required freshness of the answer, from a header or the query."""
     at_least, consistency = headers.get(AT_LEAST), headers.get(CONSISTENCY)
     if consistency is None and "consistency" in query:

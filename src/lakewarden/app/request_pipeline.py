@@ -178,7 +178,7 @@ class RequestPipeline:
             if len(body) > parsed.body_limit or (body and not parsed.takes_body):
                 return None
             now = parts.service.clock()
-            state = parts.freshness.current_state(parsed.wish, now)
+            state = parts.freshness.current_state(parsed.consistency, now)
             if state is None:
                 return None
             context.steps = None if parts.tracing is None else Steps()
@@ -207,7 +207,7 @@ class RequestPipeline:
         if limit > limits.body_bytes:
             # Large bodies are read only for callers that authenticate on the current state; the
             # last state that this process knew may lack their token.
-            current, now = await self._current_state(context, parsed.wish)
+            current, now = await self._current_state(context, parsed.consistency)
             early = self._authenticated(context, parsed, current.state, now)
             if isinstance(early, Unauthenticated):
                 return self._unauthenticated(context, parsed, early)
@@ -215,7 +215,7 @@ class RequestPipeline:
         body = await read_body(receive, announced, limit, limits.request_seconds)
         if body and not parsed.takes_body:
             raise Refused(415, f"expected the content type `{JSON}`")
-        fresh, now = await self._current_state(context, parsed.wish)
+        fresh, now = await self._current_state(context, parsed.consistency)
         entered = self._admit(context, parsed, body, fresh, now)
         if isinstance(entered, Reply):
             return entered
@@ -275,18 +275,18 @@ class RequestPipeline:
             context.identify(own)
 
     async def _current_state(
-        self, context: RequestContext, wish: Consistency
+        self, context: RequestContext, consistency: Consistency
     ) -> tuple[FreshState, float]:
         """The state that answers, and the time for which it answers."""
         if not self._parts.is_open:
             raise self._parts.closed()
         now = self._parts.service.clock()
-        state = self._parts.freshness.current_state(wish, now)
+        state = self._parts.freshness.current_state(consistency, now)
         if state is not None:
             return FreshState(state), now
         for _ in range(_TRIES):
             asked = time.perf_counter()
-            fresh = await self._parts.freshness.state(wish)
+            fresh = await self._parts.freshness.state(consistency)
             if context.steps is not None:
                 context.steps.add_finished("prove the revision", asked)
             now = self._parts.service.clock()

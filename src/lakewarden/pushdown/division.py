@@ -37,25 +37,25 @@ class _Part:
     users: frozenset[str]
 
 
-def divide_roles(realm: RealmState, wish: DesiredRoles) -> DesiredRoles:
+def divide_roles(realm: RealmState, desired: DesiredRoles) -> DesiredRoles:
     """The same grants for each user, in roles composed of roles and groups of the realm.
 
     Roles with row policies or masking views stay as they are.
     """
-    parts_by_user = _parts_by_user(realm, wish)
+    parts_by_user = _parts_by_user(realm, desired)
     roles: list[Role] = []
     grants: dict[frozenset[str], set[Grant]] = {}
-    for role in wish.roles:
+    for role in desired.roles:
         if role.policies or role.views:
             roles.append(role)
             continue
         for users in _cover(role, parts_by_user):
             grants.setdefault(users, set()).update(role.grants)
     roles += (Role(users, frozenset(given)) for users, given in grants.items())
-    return replace(wish, roles=tuple(roles))
+    return replace(desired, roles=tuple(roles))
 
 
-def _parts_by_user(realm: RealmState, wish: DesiredRoles) -> Mapping[str, Sequence[_Part]]:
+def _parts_by_user(realm: RealmState, desired: DesiredRoles) -> Mapping[str, Sequence[_Part]]:
     """The roles and groups of each user; only one of several with the same users.
 
     COST: one step for each user of each role or group.
@@ -67,7 +67,7 @@ def _parts_by_user(realm: RealmState, wish: DesiredRoles) -> Mapping[str, Sequen
         if principal.kind == USER:
             continue
         acting = (principals[one] for one in memberships.acting_as(id))
-        users = frozenset(wish.users[one] for one in acting if one in wish.users)
+        users = frozenset(desired.users[one] for one in acting if one in desired.users)
         if len(users) > 1:
             parts.setdefault(users, _Part(f"{principal.kind}:{principal.name}", users))
     found: dict[str, list[_Part]] = {}

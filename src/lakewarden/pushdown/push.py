@@ -228,20 +228,20 @@ def _plan(
 ) -> PushPlan:
     mapping = _mapping(realm, target)
     scope = Scope(target.metalake, target.catalog)
-    wish = desired_roles(realm, mapping, scope, objects, now)
+    desired = desired_roles(realm, mapping, scope, objects, now)
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
-        wish = style(realm, scope, wish, objects)
+        desired = style(realm, scope, desired, objects)
     if database.has_expensive_members:
-        wish = divide_roles(realm, wish)
+        desired = divide_roles(realm, desired)
     held, pushed = database.managed_roles(), from_data({**target.pushed, **_pending_roles(target)})
-    fixed, others = wish.named, objects.roles
-    whole = named(wish.roles, held, pushed, database.prefix, fixed, others, database.tag)
+    fixed, others = desired.named, objects.roles
+    whole = named(desired.roles, held, pushed, database.prefix, fixed, others, database.tag)
     return PushPlan(
         target,
         held,
         whole,
-        wish.residues,
+        desired.residues,
         realm.matrix.revision,
         is_journalled=not database.is_transactional,
         recreated=replaced(database.irrevocable(held), whole),

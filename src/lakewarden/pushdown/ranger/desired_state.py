@@ -196,9 +196,9 @@ def _managed_documents(
         policies[name] = {**content, "name": name}
     about, tagged = _by_tags(made, service, found, stored)
     policies |= _merged(marks, about, names)
-    wish = _wish(whole, policies, roles, found, made.residues)
+    desired = _desired_state(whole, policies, roles, found, made.residues)
     guids = {one["tag"]: marks.tag_guid(one["tag"]) for one in tagged.values()}
-    return wish._replace(held=replace(wish.held, tagged=tagged, tag_guids=guids))
+    return desired._replace(held=replace(desired.held, tagged=tagged, tag_guids=guids))
 
 
 def _by_tags(
@@ -228,7 +228,7 @@ def _by_tags(
     return policies, tagged_of(one for one in made.tagged if one.tag in about)
 
 
-def _wish(
+def _desired_state(
     whole: Mapping[str, Json],
     policies: Mapping[str, Json],
     roles: Mapping[str, Json],
@@ -301,7 +301,7 @@ def _styled(label: str, form: RangerForm, found: Held, stored: Stored) -> Desire
     }
     roles = {one["name"]: role_content(one) for one in form.roles}
     zoned = _zoned(policies, stored.zones, form.residues)
-    return _wish(policies, zoned, roles, found, form.residues)
+    return _desired_state(policies, zoned, roles, found, form.residues)
 
 
 def _role_names(marks: Marks, roles: list[Json]) -> Mapping[str, str]:

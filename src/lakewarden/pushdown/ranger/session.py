@@ -83,7 +83,9 @@ class _Situation:
     style: RangerStyle | None
     now: float
 
-    def wish(self, without: Collection[int] = (), realm: RealmState | None = None) -> DesiredState:
+    def desired_state(
+        self, without: Collection[int] = (), realm: RealmState | None = None
+    ) -> DesiredState:
         """The wanted state, as if the policies of others with these ids did not exist."""
         found = self.ranger_state.found
         if without:
@@ -107,14 +109,14 @@ class _Situation:
 
         A policy that stays may keep ours out, so others that ours would replace must stay, too.
         """
-        others, wish = self._others(), self.wish()
-        chosen = redundant(others, _permanent_holders(wish.allowed))
+        others, desired = self._others(), self.desired_state()
+        chosen = redundant(others, _permanent_holders(desired.allowed))
         while True:
             adopted = tuple(self._adopted(others, chosen))
-            wish = self.wish({one.id for one in adopted})
-            kept = chosen & redundant(others, _permanent_holders(wish.held))
+            desired = self.desired_state({one.id for one in adopted})
+            kept = chosen & redundant(others, _permanent_holders(desired.held))
             if kept == chosen:
-                return wish, adopted
+                return desired, adopted
             chosen = kept
 
     def _adopted(self, others: ForeignHoldings, names: Collection[str]) -> Iterator[Adopted]:
@@ -135,7 +137,7 @@ class _Situation:
         made = adoption(realm, mapping, scope, self.target.name, granted, self.now)
         made = replace(made, left=sorted({*made.left, *others.left}))
         after = replace(realm, matrix=matrix_with_draft(realm, made.draft, self.now))
-        before, coming = self.wish().allowed, self.wish(realm=after).allowed
+        before, coming = self.desired_state().allowed, self.desired_state(realm=after).allowed
         return with_gained_access(made, holders(before), holders(coming), others.managed_roles())
 
 
@@ -195,11 +197,11 @@ class RangerSession:
         ranger_state = self._read_state()
         with self._reading(realm_name) as (realm, reading):
             work = self._work(realm, reading, ranger_state, now)
-            wish, adopted = work.adoption_plan() if adopts else (work.wish(), ())
+            desired, adopted = work.adoption_plan() if adopts else (work.desired_state(), ())
         revision, found = realm.matrix.revision, ranger_state.found
         made = RangerPlan(
-            self._target, found, wish.held, wish.residues, revision,
-            allowed=wish.allowed, adopted=adopted, type=ranger_state.service.type,
+            self._target, found, desired.held, desired.residues, revision,
+            allowed=desired.allowed, adopted=adopted, type=ranger_state.service.type,
         )  # fmt: skip
         return made, realm
 

@@ -86,10 +86,10 @@ _ON: Final = ("metalake", "catalog", "schema", "table")
 
 
 def roles(
-    dialect: Dialect, realm: RealmState, scope: Scope, wish: DesiredRoles, objects: TargetObjects
+    dialect: Dialect, realm: RealmState, scope: Scope, desired: DesiredRoles, objects: TargetObjects
 ) -> DesiredRoles:
     """The wanted grants, divided into roles by Gravitino's names and the others."""
-    return _Division(dialect, realm, scope, wish, objects).desired_roles()
+    return _Division(dialect, realm, scope, desired, objects).desired_roles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +108,17 @@ class _Division:
         dialect: Dialect,
         realm: RealmState,
         scope: Scope,
-        wish: DesiredRoles,
+        desired: DesiredRoles,
         objects: TargetObjects,
     ) -> None:
         self._dialect = dialect
-        self._realm, self._scope, self._wish, self._objects = realm, scope, wish, objects
+        self._realm, self._scope, self._desired, self._objects = realm, scope, desired, objects
         self._memberships = realm.matrix.snapshot.coded.memberships
         self._residues = Residues()
-        every = Roles({str(number): role for number, role in enumerate(wish.roles)})
+        every = Roles({str(number): role for number, role in enumerate(desired.roles)})
         self._holders = every.holders()
         paths = {one.path for one in self._holders}
-        self._open = sorted(paths - wish.limited - objects.views)
+        self._open = sorted(paths - desired.limited - objects.views)
 
     def desired_roles(self) -> DesiredRoles:
         """The division: together, its roles give the wanted grants."""
@@ -128,10 +128,10 @@ class _Division:
                 self._omit(self._why_not(one.name), of=one.about)
             else:
                 named[one.name] = self._reduced_role(one)
-        for residue in self._wish.residues:
+        for residue in self._desired.residues:
             self._residues.add(residue)
         rest = self._rest(Roles(named).holders())
-        return replace(self._wish, roles=tuple(rest), named=named, residues=self._residues)
+        return replace(self._desired, roles=tuple(rest), named=named, residues=self._residues)
 
     # --- in the plug-in's form ---
 
@@ -164,7 +164,7 @@ class _Division:
             yield self._memberships.principals[id]
 
     def _names(self, of: Iterable[Principal]) -> frozenset[str]:
-        users = self._wish.users
+        users = self._desired.users
         return frozenset(users[one] for one in of if one in users)
 
     def _is_here(self, role: Principal) -> bool:
@@ -212,7 +212,7 @@ class _Division:
         most = len(one.members) // 2
         grants = {own for own, users in holders.items() if len(users) > most or not one.members}
         members = one.members.intersection(*(holders[own] for own in grants))
-        principals = {name: principal for principal, name in self._wish.users.items()}
+        principals = {name: principal for principal, name in self._desired.users.items()}
         for name in sorted(one.members - members):
             why = f"it may not have all that `{one.name}` gives; the rest is granted otherwise"
             self._omit(why, of=principals[name])
@@ -226,7 +226,7 @@ class _Division:
             members = self._holders.get(own, nobody) - users
             if members:
                 left.setdefault(members, set()).add(own)
-        for role in self._wish.roles:
+        for role in self._desired.roles:
             kept = role.grants.difference(covered)
             yield replace(role, grants=kept | frozenset(left.pop(role.members, ())))
         yield from (Role(members, frozenset(grants)) for members, grants in left.items())

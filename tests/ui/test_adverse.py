@@ -65,6 +65,27 @@ def test_who_saves_a_policy_that_somebody_else_removed_is_told(
 
 
 @pytest.mark.nightly
+def test_who_switches_a_policy_that_somebody_else_changed_can_do_it_then(
+    visit: Visits, served: Served, policy: str
+) -> None:
+    """The second attempt is about what the policy says now."""
+    with visit("admin") as found:
+        page = found.page
+        found.open("/ui/r/datahub/policy", urn=policy)
+        body = {"value": {**WHOLE, "description": "theirs", "displayName": "Switched"}}
+        path = f"{V3}/{policy}/dataHubPolicyInfo?createIfNotExists=false"
+        changed = served.ask("POST", path, body, user="admin")
+        assert changed.status < 300, changed.body
+        page.get_by_role("button", name="Deactivate", exact=True).click()
+        page.get_by_role("button", name="Deactivate policy").click()
+        page.get_by_text("somebody else has changed this policy: try again").wait_for()
+        assert page.get_by_label("Description", exact=True).input_value() == "theirs"
+        page.get_by_role("button", name="Deactivate", exact=True).click()
+        with found.expect_message("Policy is inactive now"):
+            page.get_by_role("button", name="Deactivate policy").click()
+
+
+@pytest.mark.nightly
 def test_what_cannot_be_read_is_no_silence(visit: Visits, served: Served, policy: str) -> None:
     """In the list, a policy is toggled that no longer exists."""
     name = policy.rpartition(":")[2]

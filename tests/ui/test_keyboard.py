@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.app.serving import Served
 from tests.ui.browser import VIEWS, Tab, Visits
+from tests.ui.test_adverse import first
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.browser
 
@@ -357,3 +361,24 @@ def test_a_shipped_policy_is_edited_and_switched(own_visit: Visits, own_served: 
             act(found, f"{verb} policy", f"Policy is {state.lower()} now")
             assert here(found) == "Editor: anything about the assets"
             assert stored(own_served, SHIPPED)["state"] == state
+
+
+@pytest.mark.nightly
+def test_what_arrives_moves_no_focus_out_of_sight(visit: Visits) -> None:
+    """On a phone, the effect of a draft is above the buttons that save and discard it."""
+    held: list[Route] = []
+    with visit("admin", "narrow") as found:
+        found.open("/ui/r/datahub/policy/new")
+        found.page.route("**/preview", lambda route: held.append(route))  # noqa: PLW0108 — Playwright marks the function that it calls
+        fill(found, "Name", "Focus")
+        choose(found, "Add to Privileges", "Edit Tags")
+        choose(found, "Add to Who", "group:audit")
+        request = first(found.page, held)
+        found.page.get_by_role("button", name="Discard changes").focus()
+        found.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        request.continue_()
+        found.page.get_by_text("can no longer").or_(
+            found.page.get_by_text(" can ")
+        ).first.wait_for()
+        found.settle()
+        assert found.page.evaluate(_HERE)["seen"]

@@ -209,7 +209,7 @@ def test_a_finding_is_fixed_and_dismissed_by_key(visit: Visits, served: Served) 
         page.get_by_role("row").filter(has_text="keys-b").get_by_role("button").first.press("Enter")
         page.get_by_role("button", name="Preview the fix").wait_for()
         page.keyboard.press("f")
-        page.get_by_text("Nobody can do anything more").wait_for()
+        page.get_by_text("Nobody gains or loses access").wait_for()
         page.keyboard.press("z")
         assert page.evaluate("document.activeElement.required") is True
         page.keyboard.type("known")

@@ -53,7 +53,7 @@ def test_an_asset_of_a_consumer_is_no_refusal(visit: Visits) -> None:
     with visit("hugo") as found:
         found.open("/ui/asset", realm="gravitino", e=FORECASTS)
         assert "What you may do with it" in found.text()
-        assert "Who else reaches it is shown to those who may ask about others" in found.text()
+        assert "Who else has access is shown to users who may ask about others" in found.text()
         assert found.page.get_by_role("alert").count() == 0
 
 

@@ -174,6 +174,11 @@ function isUnreachable(failure: unknown): boolean {
   );
 }
 
+/** Whether the same request may succeed later: nothing is wrong with the request itself. */
+export function mayPass({ status }: Problem): boolean {
+  return status === 0 || status === 408 || status === 429 || status >= 500;
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

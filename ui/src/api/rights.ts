@@ -1,7 +1,9 @@
 import { queryOptions, useQueries, useQuery } from "@tanstack/react-query";
 
+import { useMe } from "../app/session";
 import { $api, callDialect } from "./client";
 import { governed, useRealms } from "./server";
+import { FRAME } from "./unread";
 
 const SERVER = "server:lakewarden";
 
@@ -31,13 +33,24 @@ export function useRightsAnywhere(): (operation: string) => boolean {
   return (operation) => realms.some((realm) => may(realm, operation));
 }
 
+/**
+ * Whether the caller may read the statements of a realm. Those of lakewarden itself take a right of
+ * their own.
+ */
+export function useReadsStatements(): (realm: string) => boolean {
+  const isServerReader = useRights().may("grant.list");
+  const realms = governed(useRealms().data?.realms).map((one) => one.name);
+  const may = useRightsIn(realms);
+  return (realm) => (realm === "_server" ? isServerReader : may(realm, "statement.list"));
+}
+
 function rightsOn(realm?: string) {
   const entity = realm === undefined ? SERVER : `realm:${realm}`;
   return $api.queryOptions(
     "post",
     "/api/v1/realms/{realm}/privileges",
     { params: { path: { realm: "_server" } }, body: { entity } },
-    { staleTime: 60_000, retry: false, enabled: realm !== "" },
+    { staleTime: 60_000, enabled: realm !== "", meta: FRAME },
   );
 }
 
@@ -47,7 +60,7 @@ export function useOwnOperations(realm: string, entity: string) {
     "post",
     "/api/v1/realms/{realm}/privileges",
     { params: { path: { realm } }, body: { entity } },
-    { staleTime: 60_000, retry: false, enabled: entity !== "" },
+    { staleTime: 60_000, enabled: entity !== "", meta: FRAME },
   );
 }
 
@@ -55,6 +68,24 @@ export function useOwnOperations(realm: string, entity: string) {
 export function useHeld(realm: string, entity: string): (operation: string) => boolean {
   const operations = new Set(useOwnOperations(realm, entity).data?.operations ?? []);
   return (operation) => operations.has(operation);
+}
+
+const MOST = 1_000;
+
+/**
+ * On which entities of a realm the caller may do an operation by the rules of the realm, for pages
+ * that offer it before an entity is chosen.
+ */
+export function useMayOn(realm: string, operation: string) {
+  const principal = useMe();
+  const listed = $api.useQuery(
+    "post",
+    "/api/v1/realms/{realm}/list",
+    { params: { path: { realm } }, body: { principal, operation, page: { limit: MOST } } },
+    { staleTime: 60_000, meta: FRAME },
+  );
+  const entities = listed.data?.entities.map(({ type, name }) => `${type}:${name}`) ?? [];
+  return { entities, isCut: entities.length < (listed.data?.total ?? 0) };
 }
 
 interface Me {
@@ -71,7 +102,7 @@ export function managesPolicies(realm: string) {
       return answer.data?.me?.platformPrivileges?.managePolicies ?? false;
     },
     staleTime: 60_000,
-    retry: false,
+    meta: FRAME,
   });
 }
 
@@ -79,6 +110,7 @@ export function managesPolicies(realm: string) {
 export function useOffered(path: string, method = "get"): boolean {
   const described = $api.useQuery("get", "/openapi.json" as never, {} as never, {
     staleTime: Infinity,
+    meta: FRAME,
   });
   const paths = (described.data as { paths?: Record<string, Record<string, unknown>> } | undefined)
     ?.paths;

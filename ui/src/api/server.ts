@@ -1,12 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { $api, type Schemas } from "./client";
+import { FRAME } from "./unread";
 
 export type Realm = Schemas["RealmResponse"];
 
 /** The realms that the caller may know of. */
 export function useRealms() {
-  return $api.useQuery("get", "/api/v1/realms", {}, { staleTime: 60_000 });
+  return $api.useQuery("get", "/api/v1/realms", {}, { staleTime: 60_000, meta: FRAME });
+}
+
+/** The words of a realm's model: its operations, privileges and settings. */
+export function useVocabulary(realm: string) {
+  return $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm } } },
+    { staleTime: 300_000, enabled: realm !== "", meta: FRAME },
+  );
 }
 
 /** A realm by its name, if the caller may know of it. */

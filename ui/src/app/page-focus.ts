@@ -62,3 +62,38 @@ function focusOnce(link: string): () => void {
   attempt();
   return stop;
 }
+
+/**
+ * Keeps the focused element in sight when contents that arrive move it, unless the reader scrolled
+ * it out of sight.
+ */
+export function useFocusInSight(): void {
+  useEffect(() => {
+    const main = document.querySelector("main");
+    if (!main) return;
+    let wasInSight = false;
+    const note = () => {
+      wasInSight = isInSight(document.activeElement);
+    };
+    const moved = new ResizeObserver(() => {
+      const one = document.activeElement;
+      if (wasInSight && one && main.contains(one) && !isInSight(one))
+        one.scrollIntoView({ block: "nearest" });
+      note();
+    });
+    moved.observe(main);
+    document.addEventListener("focusin", note);
+    document.addEventListener("scroll", note);
+    return () => {
+      moved.disconnect();
+      document.removeEventListener("focusin", note);
+      document.removeEventListener("scroll", note);
+    };
+  }, []);
+}
+
+function isInSight(one: Element | null): boolean {
+  if (!one) return false;
+  const { top, bottom } = one.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}

@@ -2,10 +2,11 @@ import { Dialog } from "@base-ui/react/dialog";
 import { Menu } from "@base-ui/react/menu";
 import { notifyManager, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useParams } from "@tanstack/react-router";
-import { useState, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 
 import { newestRevision } from "../api/client";
 import { governed, useRealms, useReadiness } from "../api/server";
+import { useReadAgain, useUnread } from "../api/unread";
 import { Icon } from "../parts/icon";
 import { bare, Name } from "../parts/name";
 import { MessageText } from "../parts/message-text";
@@ -15,7 +16,7 @@ import { KeySheet } from "./key-sheet";
 import { useKeys } from "../parts/keys";
 import { useOfferKeys, usePlaceKeys, useRowKeys } from "./keys";
 import { preferences, setPreference, type Preferences } from "../parts/preferences";
-import { usePageFocus } from "./page-focus";
+import { useFocusInSight, usePageFocus } from "./page-focus";
 import { Rail } from "./rail";
 import { Search } from "./search";
 import { useLogout, useSession } from "./session";
@@ -33,6 +34,7 @@ export function Shell() {
     },
   });
   usePageFocus();
+  useFocusInSight();
   return (
     <div className={styles.app}>
       <a className={styles.skip} href="#main">
@@ -178,6 +180,24 @@ function useIsReread(): boolean {
   );
 }
 
+/** Tells that the frame of the page is incomplete; when the server recovers, it is read again. */
+function Unread({ isDown }: { isDown: boolean }) {
+  const why = useUnread();
+  const readAgain = useReadAgain();
+  useEffect(() => {
+    if (!isDown) readAgain();
+  }, [isDown, readAgain]);
+  if (why === undefined) return null;
+  return (
+    <p className={styles.banner} role="alert">
+      {t("Parts of this page could not be read:")} <MessageText text={asSentence(why)} />{" "}
+      <button type="button" onClick={readAgain}>
+        {t("Try again")}
+      </button>
+    </p>
+  );
+}
+
 /** Warnings for everybody: weakened protection, a server that fails writes, newer data. */
 function Banners() {
   const readiness = useReadiness();
@@ -201,6 +221,7 @@ function Banners() {
           {t(readiness.down)}
         </p>
       )}
+      <Unread isDown={readiness.down !== ""} />
       {shown > 0 && newest > shown && (
         <p className={styles.banner} role="status">
           {t("{n, plural, one {# change} other {# changes}} since this page was read.", {

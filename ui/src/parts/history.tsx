@@ -38,7 +38,7 @@ export function History({
     if (problem.status === 403) return alone ? <ProblemView problem={problem} /> : null;
     return (
       <Card title={t("History")}>
-        <p>{problem.detail}</p>
+        <ProblemView problem={problem} onRetry={() => void told.refetch()} />
       </Card>
     );
   }

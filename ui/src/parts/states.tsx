@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from "react";
 
-import type { Problem } from "../api/client";
+import { mayPass, type Problem } from "../api/client";
+import { useReadAgain } from "../api/unread";
 import { t } from "../words";
 import { Button } from "./button";
 import { Glyph } from "./glyph";
@@ -38,15 +39,19 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** Instead of a form whose result the server would refuse. */
-export function NoRight({ title }: { title: string }) {
+export function NoRight({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Empty title={title}>
       <p>{t("An administrator of the realm can grant it.")}</p>
+      {children}
     </Empty>
   );
 }
 
-/** A problem in the server's own words; for a refusal, who can grant access. */
+/**
+ * A problem in the server's own words; for a refusal, who can grant access. Trying again also reads
+ * what else failed on the page.
+ */
 export function ProblemView({
   problem,
   onRetry,
@@ -58,6 +63,7 @@ export function ProblemView({
   children?: ReactNode;
 }) {
   const denied = problem.status === 403;
+  const readAgain = useReadAgain();
   return (
     <div className={styles.problem} role="alert" data-denied={denied || undefined}>
       <Glyph state={denied ? "deny" : "partial"} size={22} />
@@ -94,7 +100,16 @@ export function ProblemView({
           </p>
         )}
       </div>
-      {onRetry && !denied && <Button onClick={onRetry}>{t("Try again")}</Button>}
+      {onRetry && mayPass(problem) && (
+        <Button
+          onClick={() => {
+            onRetry();
+            readAgain();
+          }}
+        >
+          {t("Try again")}
+        </Button>
+      )}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
-import { choicesOf, governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms, useVocabulary } from "../../api/server";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { CopyButton } from "../../parts/copy";
@@ -46,12 +46,7 @@ function Form() {
   const realms = governed(useRealms().data?.realms);
   const [draft, setDraft] = useState(search);
   const realm = draft.realm ?? realms[0]?.name ?? "";
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { enabled: realm !== "", staleTime: 300_000 },
-  );
+  const vocabulary = useVocabulary(realm);
   const set = (part: keyof typeof draft) => (value: string) => {
     setDraft((before) => ({ ...before, [part]: value }));
   };

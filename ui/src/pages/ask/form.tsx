@@ -1,9 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { $api } from "../../api/client";
 import { useRights, useRightsAnywhere } from "../../api/rights";
-import { choicesOf, governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms, useVocabulary } from "../../api/server";
 import { useMe } from "../../app/session";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
@@ -73,12 +72,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
     who: search.who && typed(search.who),
   });
   const realm = draft.realm ?? realms[0]?.name ?? "";
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { enabled: realm !== "", staleTime: 300_000 },
-  );
+  const vocabulary = useVocabulary(realm);
   const ask = () => {
     onAsk({ ...draft, realm, who: draft.who && principalOf(draft.who) });
   };
@@ -147,12 +141,7 @@ export function Examples() {
   const me = useMe();
   const realms = governed(useRealms().data?.realms);
   const realm = realms[0];
-  const listed = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm: realm?.name ?? "" } } },
-    { enabled: Boolean(realm), staleTime: 300_000 },
-  );
+  const listed = useVocabulary(realm?.name ?? "");
   const operations = (listed.data?.operations ?? []).filter((one) =>
     /\.(load|read|get)$/.test(one.name),
   );

@@ -3,6 +3,7 @@ import { Fragment } from "react";
 
 import { $api, type Schemas } from "../../api/client";
 import { useTitleOf } from "../../api/server";
+import { FRAME } from "../../api/unread";
 import { buttonClass } from "../../parts/button";
 import { bare, kindOf, Name } from "../../parts/name";
 import { Page, Tag } from "../../parts/page";
@@ -55,7 +56,7 @@ function Known({
     "get",
     "/api/v1/realms/{realm}/entity",
     { params: { path: { realm }, query: { entity } } },
-    { retry: false },
+    { meta: FRAME },
   );
   const title = useTitleOf()(realm);
   const name = called(entity);

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 
-import { $api } from "../../api/client";
 import { useOwnOperations } from "../../api/rights";
+import { useVocabulary } from "../../api/server";
 import { Card } from "../../parts/page";
 import { Loading } from "../../parts/states";
 import { t } from "../../words";
@@ -10,12 +10,7 @@ import styles from "./access.module.css";
 /** What the caller may do with an asset: for a caller who may not ask about others. */
 export function OwnAccess({ realm, entity }: { realm: string; entity: string }) {
   const own = useOwnOperations(realm, entity);
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { retry: false, staleTime: 300_000 },
-  );
+  const vocabulary = useVocabulary(realm);
   const titles = new Map(vocabulary.data?.operations.map((one) => [one.name, one.title]));
   if (own.isPending) return <Loading rows={3} />;
   if (own.error) return null;

@@ -3,7 +3,8 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, callDialect, problemOf, type Problem, type Schemas } from "../../api/client";
-import { useRealm } from "../../api/server";
+import { useHeld, useMayOn } from "../../api/rights";
+import { useRealm, useVocabulary } from "../../api/server";
 import { everyStatement } from "../../api/statements";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
@@ -25,6 +26,7 @@ import styles from "./privileges.module.css";
 const route = getRouteApi("/r/$realm/privileges");
 const BASE = "/v3/security/authorization/privileges";
 const PAUSE = 300;
+const INSTANCE = "instance:cdap";
 
 type Statement = Schemas["StatementRow"];
 
@@ -43,6 +45,7 @@ export default function Privileges() {
   const navigate = route.useNavigate();
   const known = useRealm(realm);
   const [open, setOpen] = useState<Row | null>(null);
+  const grantable = useGrantable(realm);
   const stored = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements",
@@ -54,12 +57,7 @@ export default function Privileges() {
     },
     { retry: false, placeholderData: (before) => before },
   );
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
-  );
+  const vocabulary = useVocabulary(realm);
   const actions = (vocabulary.data?.privileges ?? [])
     .filter((one) => one.grantable)
     .map((one) => one.name);
@@ -68,15 +66,17 @@ export default function Privileges() {
     <Page
       title={t("Privileges")}
       acts={
-        <Button
-          look="main"
-          aria-keyshortcuts="n"
-          onClick={() => {
-            setOpen({ principal: to, anchor: on, held: [], stored: [], fixed: false });
-          }}
-        >
-          {t("New grant")}
-        </Button>
+        grantable.somewhere && (
+          <Button
+            look="main"
+            aria-keyshortcuts="n"
+            onClick={() => {
+              setOpen({ principal: to, anchor: on, held: [], stored: [], fixed: false });
+            }}
+          >
+            {t("New grant")}
+          </Button>
+        )
       }
     >
       <p role="note" className={styles.note}>
@@ -113,7 +113,13 @@ export default function Privileges() {
         <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
       )}
       {stored.data && rows.length === 0 && (
-        <Empty title={t("Nobody holds anything here: grant it.")} />
+        <Empty
+          title={
+            grantable.somewhere
+              ? t("Nobody holds anything here: grant it.")
+              : t("Nobody holds anything here.")
+          }
+        />
       )}
       {rows.length > 0 && (
         <Card pad={false}>
@@ -131,7 +137,7 @@ export default function Privileges() {
             total={rows.length}
             rowKey={(row) => `${row.principal} ${row.anchor}`}
             onOpen={(row) => {
-              if (!row.fixed) setOpen(row);
+              if (!row.fixed && grantable.on(row.anchor)) setOpen(row);
             }}
             columns={[
               {
@@ -166,20 +172,21 @@ export default function Privileges() {
               })),
               {
                 key: "change",
-                title: t("Change"),
-                cell: (row) =>
-                  row.fixed ? (
-                    t("comes with CDAP")
-                  ) : (
-                    <Button
-                      look="quiet"
-                      onClick={() => {
-                        setOpen(row);
-                      }}
-                    >
-                      {t("Change…")}
-                    </Button>
-                  ),
+                title: grantable.somewhere ? t("Change") : "",
+                label: grantable.somewhere ? undefined : t("Source"),
+                cell: (row: Row) =>
+                  row.fixed
+                    ? t("comes with CDAP")
+                    : grantable.on(row.anchor) && (
+                        <Button
+                          look="quiet"
+                          onClick={() => {
+                            setOpen(row);
+                          }}
+                        >
+                          {t("Change…")}
+                        </Button>
+                      ),
               },
             ]}
           />
@@ -206,6 +213,19 @@ export default function Privileges() {
       </Drawer>
     </Page>
   );
+}
+
+/**
+ * What the caller may grant on: everything, also by patterns and names that are not stored, or
+ * single entities.
+ */
+function useGrantable(realm: string) {
+  const isAdmin = useHeld(realm, INSTANCE)("privilege.grant_ahead");
+  const { entities, isCut } = useMayOn(realm, "privilege.grant");
+  return {
+    somewhere: isAdmin || entities.length > 0,
+    on: (anchor: string) => isAdmin || isCut || entities.includes(anchor),
+  };
 }
 
 /** One row for each principal and entity or pattern; patterns last. */

@@ -58,7 +58,8 @@ export function Detail({
       const { error } = await api.DELETE("/api/v1/realms/{realm}/statements/{id}", {
         params: { path: { realm, id } },
       });
-      if (error) {
+      // A statement that is gone already was removed before another one could not be.
+      if (error && problemOf(error).status !== 404) {
         setProblem(problemOf(error));
         return;
       }

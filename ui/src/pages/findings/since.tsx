@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { api, problemOf } from "../../api/client";
+import { FRAME } from "../../api/unread";
 import { SelectField } from "../../parts/fields";
 import { t } from "../../words";
 
@@ -32,6 +33,7 @@ export function Since({
     queryKey: ["revisions of days ago", realm, now],
     enabled: realm !== "",
     retry: false,
+    meta: FRAME,
     queryFn: async ({ signal }) => {
       const revisions = AGES.map(async ([days]) => {
         const until = new Date(now - days * DAY).toISOString();

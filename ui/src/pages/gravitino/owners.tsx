@@ -88,10 +88,19 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
         }
       : null,
   );
-  if (stored.error) return <ProblemView problem={problemOf(stored.error)} />;
-  if (!stored.data) return <Loading />;
+  if (!stored.data)
+    return stored.error ? (
+      <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
+    ) : (
+      <Loading />
+    );
   const save = async (seen: string[]) => {
-    const now = ((await stored.refetch()).data?.owners ?? []).map((one) => one.principal);
+    const read = await stored.refetch();
+    if (read.isError) {
+      setProblem(problemOf(read.error));
+      return;
+    }
+    const now = (read.data?.owners ?? []).map((one) => one.principal);
     if (now.join() !== seen.join()) {
       setTheirs(now);
       return;

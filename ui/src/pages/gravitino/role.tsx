@@ -3,7 +3,8 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { $api, problemOf, type Problem, type Schemas } from "../../api/client";
-import { useHeld } from "../../api/rights";
+import { useHeld, useMayOn } from "../../api/rights";
+import { useVocabulary } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
@@ -34,12 +35,7 @@ export default function RolePage() {
     { params: { path: { realm }, query: { to: role, fields: "reach", "page.limit": 1000 } } },
     { enabled: name !== "", retry: false },
   );
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
-  );
+  const vocabulary = useVocabulary(realm);
   const where = (
     <Link to="/r/$realm/roles" params={{ realm }}>
       {t("Roles of {realm}", { realm })}
@@ -51,19 +47,18 @@ export default function RolePage() {
         <Empty title={t("The address names no role.")} />
       </Page>
     );
-  const failure = stored.error ?? vocabulary.error;
-  if (failure)
+  if (!stored.data || !vocabulary.data) {
+    const failure = stored.error ?? vocabulary.error;
     return (
       <Page title={roleParts(role).name} where={where}>
-        <ProblemView problem={problemOf(failure)} />
+        {failure ? (
+          <ProblemView problem={problemOf(failure)} onRetry={() => void stored.refetch()} />
+        ) : (
+          <Loading rows={6} />
+        )}
       </Page>
     );
-  if (!stored.data || !vocabulary.data)
-    return (
-      <Page title={roleParts(role).name} where={where}>
-        <Loading rows={6} />
-      </Page>
-    );
+  }
   return (
     <Editor
       key={`${realm} ${role}`}
@@ -72,7 +67,10 @@ export default function RolePage() {
       where={where}
       stored={stored.data.statements}
       total={stored.data.total}
-      onReload={async () => (await stored.refetch()).data?.statements ?? []}
+      onReload={async () => {
+        const read = await stored.refetch({ throwOnError: true });
+        return read.data?.statements ?? [];
+      }}
       privileges={vocabulary.data.privileges}
     />
   );
@@ -153,6 +151,7 @@ function Editor({
   const changed = draftOf(role, stored, now);
   const dirty = (changed.put?.length ?? 0) + (changed.remove?.length ?? 0) > 0;
   const effect = useEffectOf(realm, dirty ? changed : null);
+  const mayGrant = useMayOn(realm, "privilege.grant").entities.length > 0;
   const set = (entity: string, privilege: string, condition: Condition | null) => {
     const held = Object.fromEntries(
       Object.entries(now[entity] ?? {}).filter(([one]) => one !== privilege),
@@ -189,7 +188,8 @@ function Editor({
     } catch (failure) {
       setProblem(problemOf(failure));
       // The part that was stored before the failure is the user's own: it is no other version.
-      keep({ base: gridOf(await onReload()), mine: now });
+      const fresh = await onReload().catch(() => null);
+      if (fresh) keep({ base: gridOf(fresh), mine: now });
     } finally {
       await queries.invalidateQueries();
       setBusy(false);
@@ -216,13 +216,15 @@ function Editor({
               {t("Discard changes")}
             </Button>
           )}
-          <Button
-            look="main"
-            disabled={!dirty || busy || !isSeen}
-            onClick={() => void save(theirs ?? base)}
-          >
-            {t("Save role")}
-          </Button>
+          {(mayGrant || dirty) && (
+            <Button
+              look="main"
+              disabled={!dirty || busy || !isSeen}
+              onClick={() => void save(theirs ?? base)}
+            >
+              {t("Save role")}
+            </Button>
+          )}
         </>
       }
     >
@@ -253,7 +255,13 @@ function Editor({
         }
       >
         {Object.keys(now).length === 0 && (
-          <Empty title={t("The role says nothing yet: name an object it is about.")} />
+          <Empty
+            title={
+              mayGrant
+                ? t("The role says nothing yet: name an object it is about.")
+                : t("The role has no privileges yet.")
+            }
+          />
         )}
         {Object.entries(now).map(([entity, held]) => (
           <ObjectCard
@@ -270,13 +278,15 @@ function Editor({
             }}
           />
         ))}
-        <AddObject
-          realm={realm}
-          metalake={roleParts(role).metalake}
-          onAdd={(entity) => {
-            edit({ ...now, [entity]: now[entity] ?? {} });
-          }}
-        />
+        {mayGrant && (
+          <AddObject
+            realm={realm}
+            metalake={roleParts(role).metalake}
+            onAdd={(entity) => {
+              edit({ ...now, [entity]: now[entity] ?? {} });
+            }}
+          />
+        )}
       </Beside>
     </Page>
   );
@@ -450,6 +460,9 @@ function Members({ realm, role }: { realm: string; role: string }) {
   };
   return (
     <Card title={t("Held by")}>
+      {found.error && (
+        <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />
+      )}
       {found.data?.memberships.length === 0 && <p>{t("nobody")}</p>}
       <ul className={styles.members}>
         {found.data?.memberships.map((one) => (

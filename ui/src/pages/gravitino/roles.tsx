@@ -3,7 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
-import { useHeld } from "../../api/rights";
+import { useMayOn } from "../../api/rights";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { Filters, SelectField, TextField } from "../../parts/fields";
@@ -73,7 +73,7 @@ export default function Roles() {
     ).size,
   }));
   return (
-    <Page title={t("Roles and grants")} acts={<Create realm={realm} known={rows} />}>
+    <Page title={t("Roles and grants")} acts={<Create realm={realm} />}>
       <RoleTabs realm={realm} />
       <Filters>
         <TextField
@@ -163,24 +163,16 @@ function isWhole(length?: number, total?: number): boolean {
   return length !== undefined && total !== undefined && length >= total;
 }
 
-function Create({ realm, known }: { realm: string; known: Row[] }) {
+/** Creates a role in one of the metalakes where the caller may. */
+function Create({ realm }: { realm: string }) {
   const navigate = route.useNavigate();
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const [name, setName] = useState("");
   const [metalake, setMetalake] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
-  const top = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/entities",
-    { params: { path: { realm }, query: { type: "metalake" } } },
-    { retry: false },
-  );
-  const metalakes = top.data?.entities.map((one) => one.name) ?? [
-    ...new Set(known.map((one) => roleParts(one.role).metalake)),
-  ];
+  const metalakes = useMayOn(realm, "role.create").entities.map(bare);
   const chosen = metalake || metalakes[0] || "";
-  const may = useHeld(realm, chosen && `metalake:${chosen}`);
   const create = async () => {
     try {
       await createRole(realm, chosen, name);
@@ -196,7 +188,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
       search: { name: `${chosen}:${name}` },
     });
   };
-  if (metalakes.length < 2 && !may("role.create")) return null;
+  if (metalakes.length === 0) return null;
   return (
     <>
       <Button
@@ -213,7 +205,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
         open={open}
         title={t("New role")}
         act={t("Create role")}
-        disabled={!name.trim() || !may("role.create")}
+        disabled={!name.trim()}
         onAct={create}
         onClose={() => {
           setOpen(false);
@@ -222,7 +214,6 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
         <SelectField
           label={t("Metalake")}
           value={chosen}
-          hint={may("role.create") ? undefined : t("You may not create roles in this one.")}
           options={metalakes.map((one) => [one, one] as const)}
           onChange={(event) => {
             setMetalake(event.target.value);

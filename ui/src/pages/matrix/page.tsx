@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { choicesOf, governed, useRealms } from "../../api/server";
+import { choicesOf, governed, useRealms, useVocabulary } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Filters, SelectField } from "../../parts/fields";
 import { bare, Name } from "../../parts/name";
@@ -31,12 +31,7 @@ export default function MatrixPage() {
   const { ask, type, within, against } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
-  );
+  const vocabulary = useVocabulary(realm);
   const operations = (vocabulary.data?.operations ?? []).filter((one) =>
     one.types.some((on) => on !== "none"),
   );
@@ -90,7 +85,12 @@ export default function MatrixPage() {
           }}
         />
       </Filters>
-      {vocabulary.error && <ProblemView problem={problemOf(vocabulary.error)} />}
+      {vocabulary.error && (
+        <ProblemView
+          problem={problemOf(vocabulary.error)}
+          onRetry={() => void vocabulary.refetch()}
+        />
+      )}
       {chosen && (
         <Answer
           question={{
@@ -386,7 +386,8 @@ function CellReason({ question, cell }: { question: MatrixQuestion; cell: Cell }
   const [row = 0, column = 0] = chosen.split(" ").map(Number);
   const asked = useMatrix(question, [[row, column]], may);
   if (!may) return null;
-  if (asked.error) return <ProblemView problem={problemOf(asked.error)} />;
+  if (asked.error)
+    return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
   const reason = asked.data?.reasons[0];
   const isCurrent = row === cell.row && column === cell.column;
   if (!reason || !isCurrent) return <Loading rows={2} />;

@@ -4,6 +4,7 @@ import { useRef } from "react";
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, titleOf, useRealms, type Realm } from "../../api/server";
+import { FRAME } from "../../api/unread";
 import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
 import { Card, Page } from "../../parts/page";
@@ -70,7 +71,7 @@ function RealmCard({ realm, title }: { realm: Realm; title: string }) {
     "get",
     "/api/v1/realms/{realm}/lint",
     { params: { path: { realm: realm.name }, query: { "page.limit": 1000 } } },
-    { enabled: looks, staleTime: 60_000, retry: false },
+    { enabled: looks, staleTime: 60_000, retry: false, meta: FRAME },
   );
   const errors = lint.data?.findings.filter((one) => one.severity === "error").length ?? 0;
   return (
@@ -122,7 +123,9 @@ function Latest() {
   const rows = $api.useQuery("get", "/api/v1/audit", {
     params: { query: { order: "newest", outcome: "allow", "page.limit": 60 } },
   });
-  if (!rows.data) return rows.error ? <ProblemView problem={problemOf(rows.error)} /> : <Loading />;
+  if (rows.error)
+    return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
+  if (!rows.data) return <Loading />;
   const changes = rows.data.rows.filter(isChange).slice(0, MOST_CHANGES);
   if (changes.length === 0) return null;
   return (

@@ -98,9 +98,8 @@ export function Draft({
         });
     } catch (failure) {
       const found = problemOf(failure);
-      // Rereading brings the other user's version, which is then shown beside this one.
-      if (found.status === OUTDATED && dirty) setProblem(await reread());
-      else setProblem(found);
+      // Rereading brings the other user's version, which is then shown beside this one, or instead.
+      setProblem(found.status === OUTDATED ? ((await reread()) ?? outdated(dirty)) : found);
     } finally {
       setBusy(false);
     }
@@ -237,7 +236,16 @@ export function Draft({
 /** The message if the policy was removed meanwhile; other problems are unchanged. */
 function gone(problem: Problem): Problem {
   if (problem.status !== 404) return problem;
-  const detail = t("somebody else has removed this policy: “As file” has what you wrote");
+  return conflict(t("somebody else has removed this policy: “As file” has what you wrote"));
+}
+
+/** The message if the policy was changed meanwhile; an edit is shown beside the change. */
+function outdated(isEdited: boolean): Problem | null {
+  if (isEdited) return null;
+  return conflict(t("somebody else has changed this policy: try again with what it says now"));
+}
+
+function conflict(detail: string): Problem {
   return { type: "about:blank", title: detail, status: 409, detail };
 }
 

@@ -1,5 +1,6 @@
 import { useLocation } from "@tanstack/react-router";
 
+import { useVocabulary } from "../../api/server";
 import { TextField } from "../../parts/fields";
 import { Card } from "../../parts/page";
 import { Loading } from "../../parts/states";
@@ -9,7 +10,6 @@ import { Criteria } from "./criteria";
 import styles from "./policies.module.css";
 import { withMatch, type PolicyInfo } from "./policy";
 import { Section } from "./section";
-import { useVocabulary } from "./vocabulary";
 import { What } from "./what";
 import { Which } from "./which";
 import { Who } from "./who";

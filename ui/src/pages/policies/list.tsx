@@ -3,7 +3,9 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { $api, problemOf } from "../../api/client";
 import { managesPolicies, useRights } from "../../api/rights";
+import { useVocabulary } from "../../api/server";
 import { suggest } from "../../api/suggest";
+import { FRAME } from "../../api/unread";
 import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField, TextField } from "../../parts/fields";
 import { Name, urnLabel } from "../../parts/name";
@@ -16,7 +18,6 @@ import { count, t } from "../../words";
 import styles from "./policies.module.css";
 import { PAGE, policyRows, reachOf, type Row, type Wanted } from "./rows";
 import { RowActs } from "./row-acts";
-import { useVocabulary } from "./vocabulary";
 
 const route = getRouteApi("/r/$realm/policies");
 const SHOWN = 3;
@@ -52,11 +53,21 @@ export default function Policies() {
         )
       }
     >
-      <Narrowing realm={realm} wanted={wanted} hasAll={reads} isNarrowed={isNarrowed} />
+      {manages.data !== false && (
+        <Narrowing realm={realm} wanted={wanted} hasAll={reads} isNarrowed={isNarrowed} />
+      )}
       <Card pad={false}>
         {found.isPending && <Loading rows={8} />}
         {found.error && (
-          <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />
+          <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()}>
+            {manages.data === false && rights.may("statement.list") && (
+              <p>
+                <Link to="/r/$realm/statements" params={{ realm }}>
+                  {t("What the policies say is among the statements.")}
+                </Link>
+              </p>
+            )}
+          </ProblemView>
         )}
         {found.data && total === 0 && (
           <Empty
@@ -278,6 +289,7 @@ function useReach(realm: string, wanted: Wanted, pages: number, reads: boolean) 
       queryKey: ["policies reach", realm, wanted, page],
       queryFn: ({ signal }: { signal: AbortSignal }) => reachOf(realm, wanted, page * PAGE, signal),
       retry: false,
+      meta: FRAME,
     })),
   });
   return new Map(asked.flatMap((one) => [...(one.data ?? [])]));
@@ -289,14 +301,14 @@ function useFindings(realm: string, reads: boolean): Map<string, number> | undef
     "get",
     "/api/v1/realms/{realm}/statements",
     { params: { path: { realm }, query: { "page.limit": 1 } } },
-    { retry: false, enabled: reads },
+    { retry: false, enabled: reads, meta: FRAME },
   );
   const isSmall = (entry.data?.total ?? Infinity) <= MOST_LINTED;
   const linted = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/lint",
     { params: { path: { realm }, query: { kind: "statement", "page.limit": 1_000 } } },
-    { retry: false, enabled: reads && isSmall, staleTime: 60_000 },
+    { retry: false, enabled: reads && isSmall, staleTime: 60_000, meta: FRAME },
   );
   if (!linted.data) return undefined;
   const counts = new Map<string, number>();

@@ -20,7 +20,14 @@ export default function PolicyPage() {
   if (!urn)
     return <Frame realm={realm} title={t("Policy")} fault={t("The address names no policy.")} />;
   if (stored.error && !stored.data)
-    return <Frame realm={realm} title={t("Policy")} problem={problemOf(stored.error)} />;
+    return (
+      <Frame
+        realm={realm}
+        title={t("Policy")}
+        problem={problemOf(stored.error)}
+        onRetry={() => void stored.refetch()}
+      />
+    );
   if (!stored.data) return <Frame realm={realm} title={t("Policy")} />;
   return <Draft key={`${realm} ${urn}`} realm={realm} urn={urn} stored={stored.data} />;
 }
@@ -38,7 +45,14 @@ export function NewPolicy() {
       </Page>
     );
   if (from && stored.error)
-    return <Frame realm={realm} title={t("New policy")} problem={problemOf(stored.error)} />;
+    return (
+      <Frame
+        realm={realm}
+        title={t("New policy")}
+        problem={problemOf(stored.error)}
+        onRetry={() => void stored.refetch()}
+      />
+    );
   if (from && !stored.data) return <Frame realm={realm} title={t("New policy")} />;
   const info = stored.data ? copied(stored.data.info) : EMPTY;
   return (
@@ -61,17 +75,19 @@ function Frame({
   realm,
   title,
   problem,
+  onRetry,
   fault,
 }: {
   realm: string;
   title: string;
   problem?: Problem;
+  onRetry?: () => void;
   fault?: string;
 }) {
   return (
     <Page title={title} where={<Back realm={realm} />}>
       {problem ? (
-        <ProblemView problem={problem} />
+        <ProblemView problem={problem} onRetry={onRetry} />
       ) : fault ? (
         <Empty title={fault} />
       ) : (

@@ -147,6 +147,10 @@ export function RemoveDialog({
   const queries = useQueryClient();
   const [problem, setProblem] = useState<Problem | null>(null);
   const effect = useEffectOf(realm, open ? { policies: { remove: [urn] } } : null, 0);
+  const close = () => {
+    setProblem(null);
+    onClose();
+  };
   const act = async () => {
     try {
       await remove(realm, urn);
@@ -155,7 +159,7 @@ export function RemoveDialog({
       return;
     }
     forgetDraft(`policy ${realm} ${urn}`);
-    onClose();
+    close();
     onRemoved();
     say(t("Policy removed"));
     await queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== "policy" });
@@ -167,7 +171,7 @@ export function RemoveDialog({
       act={t("Remove policy")}
       disabled={!effect.isSeen}
       onAct={act}
-      onClose={onClose}
+      onClose={close}
     >
       {problem && <ProblemView problem={problem} />}
       <EffectCard realm={realm} effect={effect} />

@@ -1,4 +1,4 @@
-import { $api, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
 import { suggest } from "../../api/suggest";
 import { bare } from "../../parts/name";
 import type { Choice } from "../../parts/picker";
@@ -7,16 +7,6 @@ import { t } from "../../words";
 export type Field = Schemas["FieldResponse"];
 export type Privilege = Schemas["PrivilegeResponse"];
 type Suggest = (text: string, signal: AbortSignal) => Promise<Choice[]>;
-
-/** What policies of the realm may name: privileges and fields of criteria. */
-export function useVocabulary(realm: string) {
-  return $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
-  );
-}
 
 /** `DATA_PLATFORM_INSTANCE` is `Data platform instance`. */
 export function fieldTitle(name: string): string {

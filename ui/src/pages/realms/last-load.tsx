@@ -1,4 +1,5 @@
 import { $api } from "../../api/client";
+import { FRAME } from "../../api/unread";
 import { CommandButton } from "../../parts/copy";
 import { Name } from "../../parts/name";
 import { ago, count, moment, t } from "../../words";
@@ -42,7 +43,7 @@ export function useLastLoad(realm: string, enabled: boolean): LastLoad {
         },
       },
     },
-    { retry: false, enabled },
+    { retry: false, enabled, meta: FRAME },
   );
   return { known: rows.isSuccess, event: rows.data?.rows[0]?.event as LoadEvent | undefined };
 }

@@ -37,6 +37,11 @@ export default function Links() {
     { retry: false, placeholderData: (before) => before },
   );
   const [problem, setProblem] = useState<Problem | null>(null);
+  const restore = async (body: { one: End; other: End }) => {
+    const { error } = await api.PUT("/api/v1/links", { body });
+    setProblem(error ? problemOf(error) : null);
+    void links.refetch();
+  };
   const remove = async ({ one, other }: Made) => {
     const { error } = await api.DELETE("/api/v1/links", {
       params: {
@@ -51,7 +56,7 @@ export default function Links() {
     setProblem(error ? problemOf(error) : null);
     if (error) return;
     say(t("Link removed"), () => {
-      void api.PUT("/api/v1/links", { body: { one, other } }).then(() => links.refetch());
+      void restore({ one, other });
     });
     void links.refetch();
   };

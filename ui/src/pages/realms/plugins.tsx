@@ -1,4 +1,5 @@
 import { $api } from "../../api/client";
+import { FRAME } from "../../api/unread";
 import { Name } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./realms.module.css";
@@ -11,7 +12,7 @@ export function EnginePlugins({ realm }: { realm: string }) {
     "get",
     "/api/v1/realms/{realm}/plugins",
     { params: { path: { realm } } },
-    { retry: false },
+    { retry: false, meta: FRAME },
   );
   if (!polls.data?.plugins.length) return null;
   return (

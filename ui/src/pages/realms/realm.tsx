@@ -3,7 +3,8 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
-import { useRights } from "../../api/rights";
+import { useReadsStatements, useRights } from "../../api/rights";
+import { useVocabulary } from "../../api/server";
 import { buttonClass, Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { TextField } from "../../parts/fields";
@@ -32,12 +33,7 @@ export default function RealmPage() {
     { params: { path: { realm: name } } },
     { enabled: name !== "", retry: false },
   );
-  const words = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm: name } } },
-    { enabled: name !== "", retry: false, staleTime: 300_000 },
-  );
+  const words = useVocabulary(name);
   const rights = useRights(name);
   const realm = found.data;
   return (
@@ -74,7 +70,9 @@ export default function RealmPage() {
           </Tabs>
           {tab === "lookups" && <LookupTables realm={realm} />}
           {words.isPending && <Loading rows={6} />}
-          {words.error && <ProblemView problem={problemOf(words.error)} />}
+          {words.error && (
+            <ProblemView problem={problemOf(words.error)} onRetry={() => void words.refetch()} />
+          )}
           {words.data && tab === "operations" && <Operations vocabulary={words.data} />}
           {words.data && tab === "privileges" && <Privileges vocabulary={words.data} />}
           {words.data && !TABS.some(([key]) => key !== undefined && key === tab) && (
@@ -97,9 +95,11 @@ const TABS: [string | undefined, string][] = [
 
 function Acts({ realm }: { realm: Realm }) {
   const rights = useRights(realm.name);
+  const readsGrants = useReadsStatements();
+  const mayExport = rights.may("realm.export") && readsGrants(realm.name);
   return (
     <>
-      {rights.may("realm.export") && (
+      {mayExport && (
         <a
           className={buttonClass()}
           href={`/api/v1/realms/${encodeURIComponent(realm.name)}/policy`}
@@ -115,7 +115,9 @@ function Acts({ realm }: { realm: Realm }) {
 
 function Facts({ realm }: { realm: Realm }) {
   const rights = useRights(realm.name);
-  const load = useLastLoad(realm.name, rights.may("audit.read"));
+  // lakewarden's own realm is not loaded, and no engine asks it.
+  const isLoaded = realm.name !== "_server";
+  const load = useLastLoad(realm.name, isLoaded && rights.may("audit.read"));
   return (
     <Card title={t("This realm")}>
       <dl className={styles.facts}>
@@ -149,10 +151,10 @@ function Facts({ realm }: { realm: Realm }) {
             </dd>
           </div>
         )}
-        {rights.may("audit.read") && <LoadedWhen load={load} />}
+        <LoadedWhen load={load} />
       </dl>
       {load.event && <Quarantined event={load.event} />}
-      {rights.may("statement.list") && <EnginePlugins realm={realm.name} />}
+      {isLoaded && rights.may("statement.list") && <EnginePlugins realm={realm.name} />}
     </Card>
   );
 }
@@ -186,6 +188,7 @@ function Drop({ realm }: { realm: Realm }) {
         look="danger"
         onClick={() => {
           setTyped("");
+          setProblem(null);
           setOpen(true);
         }}
       >

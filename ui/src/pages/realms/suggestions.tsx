@@ -47,6 +47,7 @@ export default function Suggestions() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const put = async (pairs: Suggestion[]) => {
     setProblem(null);
+    const unmade = new Set(chosen);
     let made = 0;
     for (const pair of pairs) {
       setLeft(pairs.length - made);
@@ -58,9 +59,10 @@ export default function Suggestions() {
         break;
       }
       made += 1;
+      unmade.delete(keyOf(pair));
     }
     setLeft(0);
-    setChosen(new Set());
+    setChosen(unmade);
     if (made > 0) say(t("{made, plural, one {# link} other {# links}} made", { made }));
     await suggested.refetch();
   };

@@ -47,7 +47,12 @@ export default function About() {
           pad={false}
         >
           {licences.isPending && <Loading rows={10} />}
-          {licences.error && <ProblemView problem={problemOf(licences.error)} />}
+          {licences.error && (
+            <ProblemView
+              problem={problemOf(licences.error)}
+              onRetry={() => void licences.refetch()}
+            />
+          )}
           <ul className={styles.licences}>
             {licences.data?.map((one) => (
               <li key={one.name + one.version}>

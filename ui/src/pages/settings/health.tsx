@@ -62,7 +62,9 @@ function Checks() {
       pad={false}
     >
       {run.isPending && <Loading rows={8} />}
-      {run.error && <ProblemView problem={problemOf(run.error)} />}
+      {run.error && (
+        <ProblemView problem={problemOf(run.error)} onRetry={() => void run.refetch()} />
+      )}
       {run.data && (
         <>
           <p className={styles.sum} role="status">

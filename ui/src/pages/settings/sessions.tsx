@@ -37,7 +37,8 @@ export default function SessionsPage() {
 function Sessions() {
   const listed = $api.useQuery("get", "/api/v1/sessions", {}, { retry: false });
   if (listed.isPending) return <Loading />;
-  if (listed.error) return <ProblemView problem={problemOf(listed.error)} />;
+  if (listed.error)
+    return <ProblemView problem={problemOf(listed.error)} onRetry={() => void listed.refetch()} />;
   return (
     <Table
       label={t("Sessions")}

@@ -109,7 +109,9 @@ function Tokens() {
         </div>
       )}
       {listed.isPending && <Loading />}
-      {listed.error && <ProblemView problem={problemOf(listed.error)} />}
+      {listed.error && (
+        <ProblemView problem={problemOf(listed.error)} onRetry={() => void listed.refetch()} />
+      )}
       {listed.data?.tokens.length === 0 && <Empty title={t("No token yet.")} />}
       {!!listed.data?.tokens.length && (
         <Table

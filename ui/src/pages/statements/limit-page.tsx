@@ -57,7 +57,13 @@ export default function LimitPage() {
     const title = id || (kind === "mask" ? t("New column mask") : t("New row filter"));
     return (
       <Page title={title} heading={<Name text={title} />} where={where}>
-        <NoRight title={t("You may not change row filters and column masks of this realm.")} />
+        <NoRight title={t("You may not change row filters and column masks of this realm.")}>
+          {id && (
+            <Link to="/r/$realm/statement" params={{ realm }} search={{ id }}>
+              {t("What it says")}
+            </Link>
+          )}
+        </NoRight>
       </Page>
     );
   }
@@ -81,7 +87,7 @@ export default function LimitPage() {
   return (
     <Page title={id} heading={<Name text={id} />} where={where}>
       {stored.error ? (
-        <ProblemView problem={problemOf(stored.error)} />
+        <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
       ) : stored.data ? (
         <Empty title={t("This statement is no row filter and no column mask.")} />
       ) : (

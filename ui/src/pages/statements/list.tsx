@@ -1,8 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 
-import { $api } from "../../api/client";
-import { useRights } from "../../api/rights";
-import { choicesOf, useRealms } from "../../api/server";
+import { useReadsStatements, useRights } from "../../api/rights";
+import { choicesOf, useRealms, useVocabulary } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField } from "../../parts/fields";
@@ -20,14 +19,12 @@ export default function Statements() {
   const search = route.useSearch();
   const { to, privilege, q, effect } = search;
   const navigate = route.useNavigate();
-  const realms = useRealms().data?.realms ?? [];
-  const rights = useRights(realm);
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
+  const reads = useReadsStatements();
+  const realms = (useRealms().data?.realms ?? []).filter(
+    (one) => one.name === realm || reads(one.name),
   );
+  const rights = useRights(realm);
+  const vocabulary = useVocabulary(realm);
   const privileges = vocabulary.data?.privileges.map((one) => one.name) ?? [];
   const isFiltered = Boolean(to || privilege || q || effect);
   const put = (part: Partial<typeof search>) => {

@@ -59,7 +59,9 @@ export default function StatementPage() {
     >
       {!id && <Empty title={t("The address names no statement.")} />}
       {id && stored.isPending && <Loading />}
-      {stored.error && <ProblemView problem={problemOf(stored.error)} />}
+      {stored.error && (
+        <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
+      )}
       {one && (
         <Beside side={<History realm={realm} about={{ statement: one.id }} />}>
           <Card>
@@ -183,7 +185,11 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] })
     // Only the shown version is removed: a statement that was changed meanwhile is shown first.
     const path = { realm, id: one.id };
     const now = await api.GET("/api/v1/realms/{realm}/statements/{id}", { params: { path } });
-    if (now.data && text(now.data.words) !== text(one.words)) {
+    if (now.error) {
+      setProblem(problemOf(now.error));
+      return;
+    }
+    if (text(now.data.words) !== text(one.words)) {
       setProblem({
         type: "about:blank",
         title: "",

@@ -42,7 +42,12 @@ export default function TargetPage() {
       {!target && (
         <Page title={name || t("Target")} where={<Link to="/targets">{t("Targets")}</Link>}>
           {targets.isLoading && <Loading rows={6} />}
-          {targets.error && <ProblemView problem={problemOf(targets.error)} />}
+          {targets.error && (
+            <ProblemView
+              problem={problemOf(targets.error)}
+              onRetry={() => void targets.refetch()}
+            />
+          )}
           {!targets.isLoading && !targets.error && (
             <Empty title={t("There is no target of this name.")}>
               <Link to="/targets">{t("All targets")}</Link>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import pytest
@@ -19,7 +20,7 @@ CHANGES: Final = re.compile(
     r"(New|Save|Remove|Delete|Drop|Take|Assign|Add|Change|Set|Activate|Deactivate|Dismiss|Apply"
     r"|Link|Replace|Push|Grant|Revoke|Discard)\b"
 )
-GRANTS: Final = (
+GRANTS: Final[Sequence[tuple[str, dict[str, str]]]] = (
     ("/ui/r/gravitino/roles", {}),
     ("/ui/r/gravitino/role", {"name": "quillmere:marts_only"}),
     ("/ui/r/cdap/privileges", {}),
@@ -50,7 +51,7 @@ def reader(served: Served) -> str:
     ],
 )
 def test_a_reader_is_offered_no_change(
-    visit: Visits, reader: str, opened: tuple[tuple[str, dict[str, str]], ...]
+    visit: Visits, reader: str, opened: Sequence[tuple[str, dict[str, str]]]
 ) -> None:
     with visit(reader) as found:
         for path, search in opened:

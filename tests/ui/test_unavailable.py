@@ -73,6 +73,7 @@ def test_a_press_reads_again_whatever_failed(visit: Visits) -> None:
             )
             found.page.get_by_role("main").get_by_text(WHY).wait_for()
             assert "Nothing" not in found.text()
+            assert "0 realms" not in found.page.get_by_role("navigation", name="Main").inner_text()
         retries(found).last.click()
         found.page.get_by_role("link", name="lena").wait_for()
         found.page.get_by_role("link", name="forecasts").wait_for()

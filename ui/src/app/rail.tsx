@@ -10,7 +10,8 @@ import styles from "./rail.module.css";
 
 /** The pages, by groups. Pages that the caller may not open or the server lacks are omitted. */
 export function Rail() {
-  const realms = governed(useRealms().data?.realms);
+  const known = useRealms().data?.realms;
+  const realms = governed(known);
   const server = useRights();
   const { realm: here } = useParams({ strict: false });
   const may = useRightsIn(realms.map((one) => one.name));
@@ -88,7 +89,7 @@ export function Rail() {
         <Item to="/playground" icon="playground" text={t("Playground")} />
         <Item to="/settings" icon="settings" text={t("Settings")} />
       </Group>
-      <Foot realms={realms} />
+      <Foot realms={known && realms} />
     </nav>
   );
 }
@@ -152,22 +153,24 @@ function RealmItem({
   return <Item to={pages + page} within={within.map((one) => pages + one)} {...rest} />;
 }
 
-function Foot({ realms }: { realms: Realm[] }) {
+function Foot({ realms }: { realms?: Realm[] }) {
   const readiness = useReadiness();
-  const entities = realms.reduce((sum, realm) => sum + (realm.entities ?? 0), 0);
+  const entities = realms?.reduce((sum, realm) => sum + (realm.entities ?? 0), 0) ?? 0;
   return (
     <div className={styles.foot}>
       <span data-state={readiness.down ? "down" : "up"}>
         {readiness.down ? t("Not healthy") : t("Healthy")}
       </span>
-      <span>
-        {entities > 0
-          ? t("{entities} entities in {realms, plural, one {# realm} other {# realms}}", {
-              entities: count(entities),
-              realms: realms.length,
-            })
-          : t("{realms, plural, one {# realm} other {# realms}}", { realms: realms.length })}
-      </span>
+      {realms && (
+        <span>
+          {entities > 0
+            ? t("{entities} entities in {realms, plural, one {# realm} other {# realms}}", {
+                entities: count(entities),
+                realms: realms.length,
+              })
+            : t("{realms, plural, one {# realm} other {# realms}}", { realms: realms.length })}
+        </span>
+      )}
     </div>
   );
 }

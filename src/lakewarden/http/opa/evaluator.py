@@ -33,7 +33,7 @@ _INNER: Final = re.compile(r"[$:@]")
 """The signs in table names that refer to another table: its files, partitions and history, a
 snapshot of it, or (Elasticsearch) a search in it."""
 
-_QUERY: Final = re.compile(r".*[\s*,<].*|_all", re.DOTALL)
+_QUERY: Final = re.compile(r"[\s*,<]|\A_all\Z")
 """Table names that may stand for other tables: a query (Pinot), a pattern (BigQuery), or several
 indexes, those of a date or all of them (Elasticsearch)."""
 
@@ -330,7 +330,7 @@ class Evaluator:
         table = names.get("table", "")
         if _INNER.search(table) and not self._allows_around(act, names):
             return False
-        if _QUERY.fullmatch(table) and not self._allows_query(act, names):
+        if _QUERY.search(table) and not self._allows_query(act, names):
             return False
         return self._allows_on(act, resource, names, listed=listed)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Final, cast
 
 from pyroaring import BitMap
@@ -20,9 +22,10 @@ from lakewarden.kernel.listing import listing
 from lakewarden.kernel.obligations import carries_limits, is_limited
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.statement import OBLIGING
+from lakewarden.kernel.statement import OBLIGING, On
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Index
+from lakewarden.names.letter_case import same_but_for_case
 from lakewarden.service.column_names import ColumnNames
 from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
@@ -31,6 +34,9 @@ from lakewarden.service.switched_off import lies_in_off, off_ids
 
 Names = Mapping[str, str]
 """The names in a request by their kind: `catalog`, `schema`, `table` and so on."""
+
+_NamesByFolded = dict[tuple[str, str], set[str]]
+"""The names of entities by type and by the form that they share with those of another case."""
 
 _ORDER: Final = (
     *("metalake", "catalog", "schema"),
@@ -190,6 +196,47 @@ class EngineAccess:
         """Whether there is any row filter or column mask in force."""
         table = self.realm.matrix.snapshot.table
         return any(table.obligations(effect) for effect in OBLIGING)
+
+    def is_limited_in_another_case(self, entity: Entity) -> bool:
+        """Whether a limit is on a name that differs from that of the entity only by case.
+
+        The limit is a filter, a mask or a DENY, for anybody, on what contains the entity, on the
+        entity or inside it.
+        """
+        on, inside = self._limited_names
+        containers = ((one, on) for one in self._above(entity))
+        return any(
+            name != one.name
+            for one, limited in ((entity, inside), *containers)
+            for name in limited.get((one.type, same_but_for_case(one.name)), ())
+        )
+
+    @cached_property
+    def _limited_names(self) -> tuple[_NamesByFolded, _NamesByFolded]:
+        """What is filtered, masked or denied, by type and folded name; then with all above it."""
+        table = self.realm.matrix.snapshot.table
+        denied = (grouped.every for grouped in table.deny.values())
+        on: _NamesByFolded = defaultdict(set)
+        inside: _NamesByFolded = defaultdict(set)
+        for grant in chain(*map(table.obligations, OBLIGING), *denied):
+            if isinstance(grant.statement.scope, On):
+                limited = grant.statement.scope.entity
+                on[limited.type, same_but_for_case(limited.name)].add(limited.name)
+                for one in (limited, *self._above(limited)):
+                    inside[one.type, same_but_for_case(one.name)].add(one.name)
+        return on, inside
+
+    def _above(self, entity: Entity) -> Iterator[Entity]:
+        """What contains the entity, nearest first; by its name if it is not stored."""
+        tree = self.realm.matrix.snapshot.coded.tree
+        id = tree.find(entity)
+        if id is not None:
+            yield from map(tree.entity, tree.ancestors(id))
+            return
+        above = self.realm.system.spelling.parent(entity)
+        while above is not None:
+            yield above
+            above = self.realm.system.spelling.parent(above)
 
     def places(self, act: Act) -> Sequence[str]:
         """The places on which the act has a rule."""

@@ -276,3 +276,29 @@ def test_what_a_connector_shows_about_a_table_keeps_to_its_filters(
     for name in ("SELECT a FROM orders", "other,orders", "ord*", "_all", "<orders-{now}>"):
         query = asked(realm, "ana", "SelectFromColumns", Resource(table=table(name)))
         assert query.allows() is (limit is None), name
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"effect": "filter", "on": "table:c/s/Orders", "expression": "a = 1"},
+        {"effect": "mask", "on": "column:c/s/Orders/a", "expression": "null"},
+    ],
+)
+def test_a_limit_on_a_name_in_another_case_closes_the_name(limit: dict[str, Any]) -> None:
+    """Trino folds names: `orders` is the table that the realm calls `Orders`."""
+    system = load_system("open", {"trino": "on"}, own.of_text(JUDGED, "open.toml"))
+    table_of, column = system.entity("table:c/s/Orders"), system.entity("column:c/s/Orders/a")
+    stated = [{"id": "r", "privileges": ["READ"], "to": ["user:ana"]}, {"id": "limit", **limit}]
+    realm = state_of(
+        system,
+        Facts(
+            entities=[EntityRow(table_of), EntityRow(column, table_of)],
+            principals=[system.principal("ana")],
+            statements=read_statements(stated, system.model, system.spelling, "test"),
+        ),
+    )
+    names = {"orders": False, "orders$files": False, "Orders": True, "other": True}
+    for name, expected in names.items():
+        read = Resource(table=table(name, ["a"]))
+        assert asked(realm, "ana", "SelectFromColumns", read).allows() is expected, name

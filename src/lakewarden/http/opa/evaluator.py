@@ -332,6 +332,8 @@ class Evaluator:
             return False
         if _QUERY.search(table) and not self._allows_query(act, names):
             return False
+        if table and self._is_limited_in_another_case(act, names):
+            return False
         return self._allows_on(act, resource, names, listed=listed)
 
     def _allows_query(self, act: Act, names: Names) -> bool:
@@ -340,6 +342,17 @@ class Evaluator:
         if entity is not None and self._access.is_stored(entity):
             return True
         return not (self._access.limits_anybody or self._access.denies_anything)
+
+    def _is_limited_in_another_case(self, act: Act, names: Names) -> bool:
+        """Whether a name that is not stored may be one with limits: the engine folds names."""
+        if not (self._access.limits_anybody or self._access.denies_anything):
+            return False
+        entity = self._access.stored(self._access.places(act), names)
+        return (
+            entity is not None
+            and not self._access.is_stored(entity)
+            and self._access.is_limited_in_another_case(entity)
+        )
 
     def _allows_around(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed on the table that a name like `orders$partitions` refers to.
@@ -355,6 +368,8 @@ class Evaluator:
         whole = self._access.stored(places, around)
         table = self._access.stored(self._access.places_with_rows, around) or whole
         if whole is None or table is None or self._access.is_limited(table):
+            return False
+        if self._is_limited_in_another_case(act, around):
             return False
         return self._access.decides_on(act, whole)
 

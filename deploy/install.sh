@@ -22,12 +22,14 @@ if [ -n "${REQUIREMENTS:-}" ]; then
 fi
 "${pip[@]}" install "${options[@]}" "$wheel[$extra]"
 
-# What nothing reads at run time: tests of libraries, C headers, symbols. Libraries in `*.libs` were
-# relocated by their wheels, which `strip` would break.
+# What nothing reads at run time: tests of libraries, sources and types for compilers, symbols. Libraries in
+# `*.libs` were relocated by their wheels, which `strip` would break.
 packages=$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 find "$packages" -type d \( -name tests -o -name test \) -not -path '*/lakewarden/*' -prune -exec rm -rf {} +
-rm -rf "$packages/pyarrow/include" "$packages/numpy/_core/include"
+find "$packages" -type f \( -name '*.a' -o -name '*.[ch]' -o -name '*.pxd' -o -name '*.pyx' -o -name '*.pyi' \) -delete
+find "$packages" \( -name '_*_tests.*.so' -o -path '*/numpy/_core/_simd.*.so' \) -delete
+rm -rf "$packages"/{pyarrow,numpy/_core}/include "$packages"/numpy/{distutils,f2py} "$packages/sqlalchemy/testing"
 if command -v strip >/dev/null; then
   find "$packages" -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +
 fi
-"$target/bin/lakewarden" --version
+PYTHONDONTWRITEBYTECODE=1 "$target/bin/lakewarden" --version

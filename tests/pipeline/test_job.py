@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakewarden.kernel.errors import Conflict
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.job import Counts, Job, Result, Stage, names_of
 from lakewarden.pipeline.product import Content, Input, place, read_manifest
@@ -101,6 +102,23 @@ def test_a_run_that_was_cut_short_goes_on_behind_its_last_finished_stage(tmp_pat
     assert basket.seen == ["sort"]
     assert result.report["reused"] == ["pick"]
     assert result.manifest.facts == {"counted": {"apples": 2}}
+
+
+def test_a_version_that_was_removed_while_it_was_read_makes_no_product(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    read, _ = made(source)
+    kept, _ = made(out)
+    job = Job(KIND, out, TABLES, session(), reads=((source, read.manifest),))
+    basket = Basket(job, 3)
+
+    def sort(_: Basket, folder: Location) -> Counts:
+        (folder_of(source, read.manifest) / "leaves.txt").unlink()
+        return basket.sort(folder)
+
+    stages = (PICK, Stage("sort", ("pick",), sort, ("pears",), ""))
+    with pytest.raises(Conflict, match=r"version 1 of .*source` was removed while it was read"):
+        job.run(stages, basket, facts=dict)
+    assert read_manifest(out, KIND) == kept.manifest
 
 
 def test_a_stage_reads_only_what_it_declares(tmp_path: Path) -> None:

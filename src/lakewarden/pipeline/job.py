@@ -22,6 +22,7 @@ from lakewarden.pipeline.product import (
     Input,
     Manifest,
     VersionDraft,
+    check_present,
     draft,
     key_of,
     place,
@@ -80,7 +81,8 @@ class Job:
     `tables` are those of the version, in the order of the report. `key` identifies the run;
     default: its inputs and options. `memory_bytes` is the memory use measured before. `most_rows`
     limits the total number of rows that this process digests (None: the size in bytes decides). A
-    job `without_spark` digests tables of any size here.
+    job `without_spark` digests tables of any size here. `reads` are the versions that the stages
+    read and that another process may remove meanwhile (`stream --keep`).
     """
 
     kind: str
@@ -94,6 +96,7 @@ class Job:
     memory_bytes: int = 0
     most_rows: int | None = None
     without_spark: bool = False
+    reads: Sequence[tuple[Location, Manifest]] = ()
     _draft: VersionDraft | None = None
     _earlier: dict[str, FinishedStage] = field(default_factory=dict)
     _readable: Sequence[str] | None = None
@@ -113,7 +116,7 @@ class Job:
         `facts` are for the manifest and `report` is for the run report; both are called after the
         last stage. `publish_more` writes further files into the folder of the version. The tables
         of the last `keep` versions are kept, by default all. Raises `BadInput` if `out` holds
-        something else, `Conflict` if another process works on it.
+        something else, `Conflict` if another process works on it or removed a version of `reads`.
         """
         key = self.key or key_of(self.inputs, self.options)
         with draft(self.out, self.kind, key, self.progress) as self._draft, peak() as memory:
@@ -123,6 +126,8 @@ class Job:
             if publish_more is not None:
                 publish_more(self.version_folder)
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
+            for place_read, version in self.reads:
+                check_present(place_read, version)
             memory.measure()
             measured = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
             spark = None if self.without_spark else self.spark

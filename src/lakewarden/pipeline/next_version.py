@@ -84,11 +84,14 @@ def next_version(out: Location) -> Iterator[NextVersion]:
     version = _begun(out)
     try:
         yield version
-    except BaseException:
+    except BaseException as error:
         if not version.is_switched:
             # Its number stays reserved: tasks that outlive the run may still write there.
             with suppress(Unavailable):
                 remove_tree(version.folder)
+                if isinstance(error, Exception) and version.is_overtaken():
+                    # The winner has removed the finished stages that both runs shared.
+                    raise _conflict(out) from error
         raise
     if not version.is_switched:
         version.drop()
@@ -149,7 +152,7 @@ class _RemoteVersion:
             known = (_read(file), _read(_claim_file(self.out, self.number)))
             if manifest.encode() not in known:
                 remove_tree(self.folder)
-                raise Conflict(f"another process wrote to `{self.out}`; try again") from None
+                raise _conflict(self.out) from None
         _claim_file(self.out, self.number).write_text(manifest, "utf-8")
         with suppress(Unavailable):  # the version is current; the next writer sweeps
             _remove_files_of_losing_writers(self.out, self.number)
@@ -159,6 +162,10 @@ class _RemoteVersion:
 
     def work(self, name: str) -> RemotePath:
         return self.out / f"{name}-{_plain(self.base)}"
+
+    def is_overtaken(self) -> bool:
+        """Whether another writer has made a version meanwhile, so that this one cannot win."""
+        return _plain(_tag_of(self.out / MANIFEST)) != _plain(self.base)
 
     def drop(self) -> None:
         """Removes the files of a version that did not become current."""
@@ -196,10 +203,21 @@ def _repair(out: RemotePath, manifest: bytes) -> None:
     """Records the manifest of the current version in its N.json, if a kill prevented that."""
     try:
         number = int(json.loads(manifest)["version"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return  # readers reject it
     if not _read(_claim_file(out, number)):
         _claim_file(out, number).write_bytes(manifest)
+
+
+def _conflict(out: RemotePath) -> Conflict:
+    return Conflict(f"another process wrote to `{out}`; try again")
+
+
+def _tag_of(file: RemotePath) -> Tag | None:
+    try:
+        return file.stat().tag
+    except FileNotFoundError:
+        return None
 
 
 def _read(file: RemotePath) -> bytes:
@@ -234,12 +252,11 @@ def sweep_work(out: Location, name: str) -> None:
     if isinstance(out, RemotePath):
         folders = list((out / name).iterdir())
         # Read after the folders were listed: a folder of a newer version is not among them.
-        try:
-            now = _plain((out / MANIFEST).stat().tag)
-        except FileNotFoundError:
+        tag = _tag_of(out / MANIFEST)
+        if tag is None:
             return
         for folder in folders:
-            if not folder.name.endswith(f"-{now}"):
+            if not folder.name.endswith(f"-{_plain(tag)}"):
                 # First the markers of finished stages: a kill must not leave a marker without its
                 # files.
                 for marker in folder.glob("*.json"):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 from lakewarden import __version__
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.file_digests import file_digests
 from lakewarden.pipeline.ingest.source import Progress
@@ -128,7 +128,7 @@ def read_manifest(out: Location, kind: str) -> Manifest:
             tables={name: Content(**content) for name, content in data["tables"].items()},
             files=dict(data["files"]),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 
@@ -146,6 +146,19 @@ def check_files(out: Location, manifest: Manifest, spark: SparkSession | None = 
     for file, sha256, expected in zip(files, digests, manifest.files.values(), strict=True):
         if sha256 != expected:
             raise BadInput("is not as it was written; make the version anew", where=str(file))
+
+
+def check_present(out: Location, manifest: Manifest) -> None:
+    """Raises `Conflict` if files of the version were removed.
+
+    Removed files never come back. So if all are there after a reader has listed and read them, it
+    has read the whole version.
+    """
+    folder = folder_of(out, manifest)
+    names = {name_below(folder, file) for file in files_below(folder)}
+    if not names.issuperset(manifest.files):
+        version = f"version {manifest.version} of `{out}`"
+        raise Conflict(f"{version} was removed while it was read; run the command again")
 
 
 class FinishedStage(NamedTuple):
@@ -247,11 +260,16 @@ def remove_tables_of_old_versions(out: Location, newest: Manifest, keep: int) ->
     The caller must hold the draft of the folder.
     """
     old: list[list[Location]] = []
+    versions = 0
     for number in sorted(numbers(out), reverse=True):
-        if number > newest.version - keep:
+        files = list((out / VERSIONS / str(number)).glob("*"))
+        tables = [file for file in files if file.name != REPORT]
+        # Numbers of writers that failed have no report; a writer may have begun a later one.
+        if number > newest.version or len(tables) == len(files):
             continue
-        folder = out / VERSIONS / str(number)
-        tables = [file for file in folder.glob("*") if file.name != REPORT]
+        versions += 1
+        if versions <= keep:
+            continue
         if not tables:
             break  # an earlier run removed those before
         old.append(tables)

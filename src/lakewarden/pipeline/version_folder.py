@@ -81,6 +81,6 @@ def point_current(out: Location) -> None:
     """
     try:
         version = int(json.loads((out / MANIFEST).read_text("utf-8"))["version"])
-    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+    except (OSError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         return  # no version, or a manifest that readers reject
     switch_link(out / CURRENT, f"{VERSIONS}/{version}")

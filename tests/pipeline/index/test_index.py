@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.errors import BadInput, Conflict, WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import ALL_USERS, GROUP, USER, Principal
@@ -29,7 +29,7 @@ from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.storage.files import entries
-from lakewarden.pipeline.storage.location import on_this_machine
+from lakewarden.pipeline.storage.location import Location, on_this_machine
 from lakewarden.pipeline.storage.parquet import read_table, write_table
 from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.state import People
@@ -281,6 +281,22 @@ def test_a_block_that_is_missing_is_found_even_where_no_digest_is_looked_at(inde
     pq.write_table(rows.filter(pc.invert(lost)), file)
     with pytest.raises(BadInput, match="is not whole; rebuild the index"):
         snapshot(open_index(index.out, check=False))
+
+
+def test_a_version_that_is_removed_while_it_is_read_is_no_snapshot(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, (first, *others) = indexes.read, entries(index.folder / "matches")
+    assert others
+
+    def meanwhile(folder: Location, *columns: str) -> pa.Table:
+        if folder.name == indexes.MATCHES:
+            on_this_machine(first).unlink()
+        return read(folder, *columns)
+
+    monkeypatch.setattr(indexes, "read", meanwhile)
+    with pytest.raises(Conflict, match="was removed while it was read"):
+        snapshot(open_index(index.out))
 
 
 def test_rows_come_in_the_order_of_their_ids_from_whatever_files(index: Index) -> None:

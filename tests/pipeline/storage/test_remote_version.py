@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,12 +191,8 @@ def test_a_switch_of_which_nothing_is_known_removes_nothing(
 
 def test_a_run_that_fails_leaves_the_version_before(bucket: RemotePath) -> None:
     make(bucket, "apple")
-
-    def fail() -> None:
-        raise BadInput("as it happens")
-
     with pytest.raises(BadInput):
-        make(bucket, "pear", between=fail)
+        make(bucket, "pear", between=_fail)
     assert held(bucket) == "apple"
     assert not (bucket / "versions/2").exists()
     assert make(bucket, "pear")[0].version == 3
@@ -213,6 +210,64 @@ def test_a_folder_that_was_copied_from_elsewhere_keeps_its_versions(
     make(bucket, "plum")
     assert held(bucket) == "plum"
     assert (bucket / "versions/1/rows/a").is_file()
+
+
+def test_versions_are_kept_by_their_count_and_not_by_number(bucket: RemotePath) -> None:
+    for text in ("apple", "pear", "plum"):
+        with pytest.raises(BadInput):
+            make(bucket, text, between=_fail)  # it used a number
+        newest, _ = make(bucket, text)
+        remove_tables_of_old_versions(bucket, newest, keep=2)
+    with_rows = {
+        number for number in numbers(bucket) if (bucket / f"versions/{number}/rows").exists()
+    }
+    assert with_rows == {4, 6}
+    assert (bucket / "versions/2/report.json").is_file()
+
+
+def test_numbers_of_failed_writers_do_not_hide_older_versions(bucket: RemotePath) -> None:
+    make(bucket, "apple")
+    newest, _ = make(bucket, "pear")
+    copied = bucket / "copied"
+    for file in files.files_below(bucket):
+        name = files.name_below(bucket, file)
+        files.copy_file(file, copied / name.replace("versions/2", "versions/3"))
+    (copied / "versions/2.json").write_bytes(b"")  # a sweep may have failed
+    remove_tables_of_old_versions(copied, replace(newest, version=3), keep=1)
+    assert not (copied / "versions/1/rows").exists()
+    assert (copied / "versions/3/rows").exists()
+
+
+def test_a_run_whose_finished_stages_the_winner_swept_is_a_conflict(bucket: RemotePath) -> None:
+    make(bucket, "apple")
+
+    def first(folder: Location) -> dict[str, object]:
+        (folder / "a").write_text("pear", "utf-8")
+        return {}
+
+    def overtaken() -> None:
+        with draft(bucket, KIND, "of-pear", silent) as one:
+            one.stage("first", first)
+            make(bucket, "pear")
+            (one.stage_folder("first") / "a").read_bytes()
+
+    with pytest.raises(Conflict, match="another process wrote"):
+        overtaken()
+    assert held(bucket) == "pear"
+    assert left_over(bucket) == []
+
+
+@pytest.mark.parametrize("number", ["1e999", '"one"', "null"])
+def test_a_manifest_without_a_version_is_refused(number: str, bucket: RemotePath) -> None:
+    make(bucket, "apple")
+    text = (bucket / MANIFEST).read_text("utf-8").replace('"version": 1', f'"version": {number}')
+    (bucket / MANIFEST).write_text(text, "utf-8")
+    with pytest.raises(BadInput, match="is damaged"):
+        make(bucket, "pear")
+
+
+def _fail() -> None:
+    raise BadInput("as it happens")
 
 
 def test_somebody_elses_folder_is_refused(bucket: RemotePath) -> None:

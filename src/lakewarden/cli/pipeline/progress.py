@@ -48,7 +48,7 @@ def running(
         recorded(verb, reads, out, warn=complain) as run_id,
         traced(verb, out, run_id, warn=complain),
     ):
-        _commit(verb, target, out)
+        commit(verb, target, out)
         with (
             session(
                 f"lakewarden {verb}", spark.master, spark.remote, spark.event_log, spark.conf
@@ -56,11 +56,14 @@ def running(
             shown(title or verb, stages) as progress,
         ):
             yield running_session, progress
-        _commit(verb, target, out)
+        commit(verb, target, out)
 
 
-def _commit(verb: str, target: Target, out: Location) -> None:
-    """Raises `Unavailable` while another process works on the folder, as a session does."""
+def commit(verb: str, target: Target, out: Location) -> None:
+    """Commits the current version, if it is not, and says so.
+
+    Raises `Unavailable` while another process works on the folder, as a session does.
+    """
     try:
         committed = target.commit(out)
     except Conflict as error:  # a retry may succeed

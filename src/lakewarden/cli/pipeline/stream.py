@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -9,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.folder import Folder
 from lakewarden.cli.moment import finite
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import running
+from lakewarden.cli.pipeline.progress import commit, running
 from lakewarden.cli.pipeline.spark_options import LOCAL, Spark
 from lakewarden.cli.pipeline.table_options import AS_FILES, TableOptions
 from lakewarden.cli.question import As, Texts, pair
@@ -91,8 +92,8 @@ def streaming(  # noqa: PLR0913 — each is an option
         raise BadInput("give either --available-now or --every")
     if every is not None and every <= 0:
         raise BadInput("expected more than 0 seconds", where="--every")
-    if keep is not None and keep < 1:
-        raise BadInput("expected at least one version", where="--keep")
+    if keep is not None:
+        _check_keep(keep, tables, is_far=spark.remote is not None and every is not None)
     options = dict(pair(text, "--option") for text in option)
     stages, reads = ("read", "plan", *names_of(STAGES)), [index] if events is None else [events]
     with running("stream", spark, stages, reads=reads, out=index, tables=tables) as (
@@ -108,9 +109,26 @@ def streaming(  # noqa: PLR0913 — each is an option
             now=now,
             keep=keep,
             progress=progress,
+            commit=partial(commit, "stream", tables.target(), index),
             spark=session,
         )
     return show_product(index, product, format, *_summary_lines(product))
+
+
+def _check_keep(keep: int, tables: TableOptions, *, is_far: bool) -> None:
+    """Raises `BadInput` if files would be removed that tables still have.
+
+    `is_far`: versions are made all the time, but their tables are committed at the end.
+    """
+    if keep < 1:
+        raise BadInput("expected at least one version", where="--keep")
+    if tables.table_format == "iceberg":
+        # Its tables are the files of the version before, until the next one is committed.
+        if keep == 1:
+            raise BadInput("expected at least two versions of Iceberg's tables", where="--keep")
+        if is_far:
+            message = "with --remote and --every, tables of Iceberg are committed at the end only"
+            raise BadInput(message, where="--keep")
 
 
 def _summary_lines(product: Result) -> list[str]:

@@ -100,6 +100,7 @@ def difference_of_policies(
     ]
     inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(description, sort_keys=True))))
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
+    job.reads = (index.version,)
     judge = Policies(with_users(before, users), with_users(later, users), users, about)
     return _run(STAGES, _Comparing(job, users, index, judge))
 
@@ -131,6 +132,7 @@ def difference_of_times(
     questions = with_users(contexts[0], users), with_users(contexts[1], users)
     inputs = tuple(side.input for side in sides)
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, progress=progress)
+    job.reads = tuple(side.version for side in sides)
     times = Times(spark, sides, questions, users)
     return _run(STAGES_OF_TIMES, _Comparing(job, users, sides[1], times))
 

@@ -77,6 +77,7 @@ def make_export(
     index = open_index(source, spark=spark)
     questions = chosen(index.system.model, privileges, operations)
     job = Job(KIND, out, tuple(SCHEMAS), spark, (index.input,), questions.options(), progress)
+    job.reads = (index.version,)
     job.most_rows = local_mode.ROWS
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: index.manifest.facts[name] for name in names}

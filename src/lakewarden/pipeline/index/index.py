@@ -45,7 +45,14 @@ from lakewarden.pipeline.index.index_facts import check_facts
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.index.validity import interval_of
 from lakewarden.pipeline.parquet_output import put_columns
-from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
+from lakewarden.pipeline.product import (
+    Input,
+    Manifest,
+    check_files,
+    check_present,
+    read_manifest,
+    sha256_of,
+)
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.garbage_collection import collection_paused
@@ -81,6 +88,11 @@ class Index:
     def folder(self) -> Location:
         """The folder of its tables."""
         return folder_of(self.out, self.manifest)
+
+    @property
+    def version(self) -> tuple[Location, Manifest]:
+        """The version, for `check_present`."""
+        return self.out, self.manifest
 
     @property
     def input(self) -> Input:
@@ -203,7 +215,7 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
     """The index as a kernel snapshot: as if the directory had been compiled.
 
     `people` replace those of the directory. Raises `BadInput` if a part of the index does not
-    belong to the others.
+    belong to the others, `Conflict` if another process removed the version meanwhile.
     """
     with collection_paused():
         coded = _coded(index, people)
@@ -216,6 +228,7 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
         bitmaps = _bitmaps(index, len(grants.scopes))
         if people is not None:
             bitmaps = _by_groups(index, coded, grants, bitmaps)
+        check_present(*index.version)
         return Snapshot(
             coded=coded,
             table=grants,

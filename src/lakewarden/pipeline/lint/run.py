@@ -61,6 +61,7 @@ def lint_index(
     aside = [] if origin is None else directory.set_aside(origin, _checked(origin, index))
     options = {"rules": ",".join(rule.id for rule in rules), "set aside": str(origin is not None)}
     job = Job(KIND, out, (FINDINGS,), spark, (index.input,), options, progress)
+    job.reads = (index.version,)
     facts = {"realm": index.realm, "model": index.system.model.name}
     return job.run(STAGES, _Linting(job, index, rules, aside), facts=lambda: facts)
 

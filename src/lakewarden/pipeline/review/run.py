@@ -105,6 +105,7 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
         "sensitive": " ".join(labels.terms),
     }
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, options, progress)
+    job.reads = (index.version,)
     reviewing = _Reviewing(job, index, questions, classes, use, labels, age_of(source))
     return job.run(STAGES, reviewing, facts=reviewing.facts, report=reviewing.report)
 

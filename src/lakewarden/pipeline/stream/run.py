@@ -47,6 +47,10 @@ _SPARKS, _WAITING, _REFUSED = "spark", "waiting.json", "refused.json"
 _OTHERS: Final = {error.__name__: error for error in (Conflict, Unavailable)}
 
 
+def _commit_nothing() -> None:
+    """Commits no tables beside the Parquet files."""
+
+
 def follow(  # noqa: PLR0913 — each is an option of the verb
     feed: Feed,
     out: Location,
@@ -57,15 +61,17 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     now: float | None = None,
     keep: int | None = None,
     progress: Progress = silent,
+    commit: Callable[[], None] = _commit_nothing,
 ) -> Result:
     """Makes the index in the folder `out` follow the feed.
 
     Reads the available events, or with `every` polls after so many seconds until it is interrupted.
     An expired index is renewed, even without events. `checkpoint` is a folder (default: in `out`),
-    `now` and `keep` are as in `apply`. Raises `BadInput` for input that cannot be applied, with its
-    place, and for a queue whose events begin after the index; `Conflict` if another process works
-    on `out`; `Unavailable` if Spark lacks the source. Versions that were already current, or were
-    applied before the error, stay current.
+    `now` and `keep` are as in `apply`. `commit` commits the tables of the current version; it is
+    called after each version, except of a Connect server, which makes versions by itself. Raises
+    `BadInput` for input that cannot be applied, with its place, and for a queue whose events begin
+    after the index; `Conflict` if another process works on `out`; `Unavailable` if Spark lacks the
+    source. Versions that were already current, or were applied before the error, stay current.
     """
     before = open_index(out)
     if before.manifest.facts.get("relations") != sorted(relations_read(before.system.model)):
@@ -77,13 +83,14 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # The progress display cannot be sent to a Connect server, which then runs the steps.
-    handler = step.portable(_shared(place)) if is_remote(spark) else step.with_progress(progress)
+    is_far = is_remote(spark)
+    handler = step.portable(_shared(place)) if is_far else step.with_progress(progress, commit)
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
     writer = writer.option("checkpointLocation", written_to(place / _SPARKS))
     with _without_py4j_log(), suppress(KeyboardInterrupt):
         while _is_to_renew(writer.start(), step, every):
-            step.renew(spark, progress)
+            step.renew(spark, progress, commit)
     if every is None and not feed.is_whole:
         check_begun(step.deferred(), open_index(out, check=False))
     manifest = read_manifest(out, index.KIND)
@@ -195,9 +202,11 @@ class _Step:
     now: float | None
     keep: int | None
 
-    def with_progress(self, progress: Progress) -> Callable[[DataFrame, int], None]:
-        """The step, with a progress display."""
-        return lambda batch, _: self.apply(batch, progress)
+    def with_progress(
+        self, progress: Progress, commit: Callable[[], None]
+    ) -> Callable[[DataFrame, int], None]:
+        """The step, with a progress display and commits of tables."""
+        return lambda batch, _: self.apply(batch, progress, commit)
 
     def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
         """The step as plain code, for a process that has this package only in the archive.
@@ -220,12 +229,14 @@ class _Step:
 
         return apply
 
-    def apply(self, batch: DataFrame, progress: Progress) -> None:
+    def apply(
+        self, batch: DataFrame, progress: Progress, commit: Callable[[], None] = _commit_nothing
+    ) -> None:
         """Applies the events of a micro-batch, and earlier ones that had to wait."""
         try:
             all_lines = [*self.deferred(), *lines(batch, numbered=self.whole)]
             if all_lines:
-                self._apply(all_lines, batch.sparkSession, progress)
+                self._apply(all_lines, batch.sparkSession, progress, commit)
         except WardenError as error:
             write_atomically(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
@@ -235,11 +246,17 @@ class _Step:
         now = time.time() if self.now is None else self.now
         return bool(outside(interval_of(read_manifest(self.out, index.KIND).facts), now))
 
-    def renew(self, spark: SparkSession, progress: Progress) -> None:
+    def renew(self, spark: SparkSession, progress: Progress, commit: Callable[[], None]) -> None:
         """Makes a version of the index that is valid now, without new events."""
-        self._apply(self.deferred(), spark, progress)
+        self._apply(self.deferred(), spark, progress, commit)
 
-    def _apply(self, lines: Sequence[Line], spark: SparkSession, progress: Progress) -> None:
+    def _apply(
+        self,
+        lines: Sequence[Line],
+        spark: SparkSession,
+        progress: Progress,
+        commit: Callable[[], None],
+    ) -> None:
         applied = apply(
             lines,
             self.out,
@@ -250,6 +267,8 @@ class _Step:
             progress=progress,
         )
         self._defer(applied.waiting)
+        if applied.report is not None:
+            commit()
 
     def deferred(self) -> list[Line]:
         """The lines that wait for others."""

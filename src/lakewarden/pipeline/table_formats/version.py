@@ -95,7 +95,14 @@ def newest_version(out: Location) -> Version | None:
             # A directory of links has one table, which its manifest does not list.
             tables=(LINKS,) if kind == LINKS else tuple(sorted(data["tables"])),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise BadInput(f"is damaged: {error}", where=str(file)) from None
 
 

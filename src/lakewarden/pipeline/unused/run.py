@@ -118,6 +118,7 @@ def find_unused(
         "mapping": hashlib.sha256(mapping.read_bytes()).hexdigest() if mapping else "",
     }
     job = Job(KIND, out, _TABLES, spark, inputs, options, progress)
+    job.reads = (index.version,)
     job.most_rows = local_mode.ROWS
     reader = Reader(tuple(log_units), mappings, index.realm, context)
     comparing = _Comparing(job, index, context, reader, criteria, since)

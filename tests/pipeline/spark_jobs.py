@@ -90,11 +90,14 @@ def spark_jobs(
         yield SparkJobs(process, log)
     finally:
         assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.close()  # it stops its session, and ends
         try:
             process.wait(60)
         finally:
             process.kill()
+            process.wait()
+            process.stdout.close()
 
 
 def _serve(settings: Sequence[str]) -> None:

@@ -108,7 +108,7 @@ def test_a_version_that_was_removed_while_it_was_read_makes_no_product(tmp_path:
     source, out = tmp_path / "source", tmp_path / "out"
     read, _ = made(source)
     kept, _ = made(out)
-    job = Job(KIND, out, TABLES, session(), reads=((source, read.manifest),))
+    job = Job(KIND, out, TABLES, session(), (), reads=((source, read.manifest),))
     basket = Basket(job, 3)
 
     def sort(_: Basket, folder: Location) -> Counts:

@@ -94,7 +94,8 @@ def next_version(out: Location) -> Iterator[NextVersion]:
                     raise _conflict(out) from error
         raise
     if not version.is_switched:
-        version.drop()
+        with suppress(Unavailable):  # a later writer sweeps
+            version.drop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,8 @@ class _RemoteVersion:
             if manifest.encode() not in known:
                 remove_tree(self.folder)
                 raise _conflict(self.out) from None
-        _claim_file(self.out, self.number).write_text(manifest, "utf-8")
-        with suppress(Unavailable):  # the version is current; the next writer sweeps
+        with suppress(Unavailable):  # the version is current; the next writer records and sweeps
+            _claim_file(self.out, self.number).write_text(manifest, "utf-8")
             _remove_files_of_losing_writers(self.out, self.number)
 
     def scratch(self, name: str) -> RemotePath:

@@ -262,7 +262,7 @@ def remove_tables_of_old_versions(out: Location, newest: Manifest, keep: int) ->
     old: list[list[Location]] = []
     versions = 0
     for number in sorted(numbers(out), reverse=True):
-        files = list((out / VERSIONS / str(number)).glob("*"))
+        files = entries(out / VERSIONS / str(number))
         tables = [file for file in files if file.name != REPORT]
         # Numbers of writers that failed have no report; a writer may have begun a later one.
         if number > newest.version or len(tables) == len(files):

@@ -20,6 +20,8 @@ from tests.service.opened_services import LAKE, furnish, opened
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ICEBERG = ("--table-format", "iceberg")
+AFAR = ("--remote", "sc://127.0.0.1:9", "--every", "1")
 TABLE, TABLES = Entity("table", "lk:c.s.n1"), Entity("schema", "lk:c.s")
 
 
@@ -95,6 +97,8 @@ def _follow_over_a_gap(estate: Estate, folder: Path) -> None:
         (["--every", "1", "--once"], "give either --available-now or --every"),
         (["--every", "0"], "--every: expected more than 0 seconds"),
         (["--keep", "0"], "--keep: expected at least one version"),
+        (["--keep", "1", *ICEBERG], "--keep: expected at least two versions of Iceberg's tables"),
+        (["--keep", "9", *ICEBERG, *AFAR], "--keep: with --remote and --every, tables of Iceberg"),
         (["--now", "nan"], "--now. expected a finite number of seconds"),
     ],
 )

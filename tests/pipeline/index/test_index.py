@@ -26,6 +26,7 @@ from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement import Condition, Criterion, Effect, Statement, Where
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index.columns import read as columns_of
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.storage.files import entries
@@ -286,13 +287,12 @@ def test_a_block_that_is_missing_is_found_even_where_no_digest_is_looked_at(inde
 def test_a_version_that_is_removed_while_it_is_read_is_no_snapshot(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, (first, *others) = indexes.read, entries(index.folder / "matches")
-    assert others
-
     def meanwhile(folder: Location, *columns: str) -> pa.Table:
+        rows = columns_of(folder, *columns)
         if folder.name == indexes.MATCHES:
-            on_this_machine(first).unlink()
-        return read(folder, *columns)
+            for file in entries(folder):
+                on_this_machine(file).unlink()
+        return rows
 
     monkeypatch.setattr(indexes, "read", meanwhile)
     with pytest.raises(Conflict, match="was removed while it was read"):

@@ -189,6 +189,47 @@ def test_a_switch_of_which_nothing_is_known_removes_nothing(
     monkeypatch.undo()
 
 
+def test_a_store_that_fails_after_the_switch_does_not_fail_the_run(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(bucket, "apple")
+    store_type = type(bucket.store)
+
+    def away(*_: object) -> None:
+        raise Unavailable("the store is away")
+
+    def switched(store: Any, key: str, content: bytes, tag: Tag | None) -> Tag:
+        made: Tag = put_if(store, key, content, tag)
+        if tag is not None:
+            for request in ("put", "children", "delete", "delete_below"):
+                monkeypatch.setattr(store_type, request, away)
+        return made
+
+    put_if = store_type.put_if
+    monkeypatch.setattr(store_type, "put_if", switched)
+    assert make(bucket, "pear")[1]
+    monkeypatch.undo()
+    assert held(bucket) == "pear"
+    assert make(bucket, "plum")[0].version == 3
+    assert (bucket / "versions/2.json").read_bytes()
+    assert left_over(bucket) == []
+
+
+def test_a_run_with_nothing_new_ends_well_even_if_its_number_stays(
+    bucket: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make(bucket, "apple")
+
+    def away(*_: object) -> None:
+        raise Unavailable("the store is away")
+
+    monkeypatch.setattr(type(bucket.store), "delete_below", away)
+    assert make(bucket, "apple") == (first[0], False)
+    monkeypatch.undo()
+    make(bucket, "pear")
+    assert left_over(bucket) == []
+
+
 def test_a_run_that_fails_leaves_the_version_before(bucket: RemotePath) -> None:
     make(bucket, "apple")
     with pytest.raises(BadInput):

@@ -125,10 +125,37 @@ def test_an_index_is_renewed_while_the_stream_continues(
         monkeypatch.setattr(run, "time", SimpleNamespace(time=partial(next, moments())))
         clock = SimpleNamespace(time=lambda: NOW + 3600, monotonic=time.monotonic)
         monkeypatch.setattr(batch, "time", clock)
-        result = follow(Feed(place=estate.feed), estate.index, spark=spark, every=1)
+        committed: list[int] = []
+
+        def commit() -> None:
+            committed.append(read_manifest(estate.index, "index").version)
+
+        feed = Feed(place=estate.feed)
+        result = follow(feed, estate.index, spark=spark, every=1, commit=commit)
+        assert committed == [2]
         assert (result.manifest.version, result.report["versions"]) == (2, 1)
         assert result.manifest.facts["from"] == NOW + 3600
         assert not spark.streams.active
+
+
+def test_tables_are_committed_after_each_version_and_not_at_the_end(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with opened(tmp_path) as service:
+        estate = Estate(service, tmp_path, spark)
+        furnish(service)
+        estate.start(bits=2)
+        estate.happens(_owned("ana"))
+        estate.lines()
+        seen: list[tuple[int, bool]] = []
+
+        def commit() -> None:
+            is_running = bool(spark.streams.active)
+            seen.append((read_manifest(estate.index, "index").version, is_running))
+
+        for _ in range(2):  # the second run finds nothing new
+            follow(Feed(place=estate.feed), estate.index, spark=spark, now=NOW, commit=commit)
+        assert seen == [(2, True)]
 
 
 def _killed(*_: object) -> None:

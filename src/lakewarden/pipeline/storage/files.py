@@ -6,11 +6,12 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from lakewarden.kernel.errors import Unavailable
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.remote_path import RemotePath
 
@@ -52,7 +53,8 @@ def switch_link(link: Location, target: str) -> None:
 def remove_tree(folder: Location, *, ignore_errors: bool = False) -> None:
     """Removes a folder and everything in it."""
     if isinstance(folder, RemotePath):
-        folder.store.delete_below(folder.key)
+        with suppress(Unavailable) if ignore_errors else nullcontext():
+            folder.store.delete_below(folder.key)
         return
     shutil.rmtree(folder, ignore_errors=ignore_errors)
 

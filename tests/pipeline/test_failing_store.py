@@ -59,6 +59,15 @@ TRACE = (
             ".shaded.dev.failsafe.FailsafeException: java.io.IOException: closed early",
             f"`s3a://lake/x/y.parquet`: a request failed; {RUN_AGAIN}",
         ),
+        (
+            "org.apache.spark.SparkException: Exception thrown in awaitResult: \n\tat org.apache"
+            ".spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:53)\nCaused by:"
+            " org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while"
+            " reading file s3a://lake/x/y.parquet.  SQLSTATE: KD001\nCaused by: org.apache.http"
+            ".ConnectionClosedException: Premature end of Content-Length delimited message body"
+            " (expected: 867; received: 433)",
+            f"`s3a://lake/x/y.parquet`: a response was cut off; {RUN_AGAIN}",
+        ),
     ],
 )
 def test_a_failing_store_is_named_with_what_to_do(java: str, said: str) -> None:

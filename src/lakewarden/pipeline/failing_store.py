@@ -12,9 +12,9 @@ _OURS: Final = re.compile(r"\bkernel\.errors\.Unavailable: (.+)")
 
 _CLIENTS: Final = re.compile(
     r"(?:software\.amazon\.(?:awssdk|s3)|com\.google\.cloud\.hadoop"
-    r"|org\.apache\.hadoop\.fs\.(?:s3a|gs|azurebfs))\.[\w.$]*(?:Exception|Error)\b"
+    r"|org\.apache\.(?:hadoop\.fs\.(?:s3a|gs|azurebfs)|http))\.[\w.$]*(?:Exception|Error)\b"
 )
-"""An error of Hadoop's clients of object stores."""
+"""An error of Hadoop's clients of object stores, or of the HTTP client that they use."""
 
 _ADDRESS: Final = re.compile(r"\b(?:s3a|gs|abfss?)://[^\s:,'\"`]+")
 _REFUSED: Final = re.compile(
@@ -24,6 +24,7 @@ _REASONS: Final = (
     (re.compile(r"SlowDown|(?<![:\w])503\b"), "the store is busy (503)"),
     (re.compile(r"Connection refused"), "the connection is refused"),
     (re.compile(r"[Tt]imed? ?out|Timeout"), "there is no response in time"),
+    (re.compile(r"ConnectionClosedException"), "a response was cut off"),
 )
 
 

@@ -115,8 +115,9 @@ _GIVES_UP: Final = {
     # One layer of retries is enough: the client repeats the requests of Amazon's library.
     f"{_S3A}.attempts.maximum": "0",
     f"{_S3A}.connection.timeout": "30s",
-    # Its newer stream fails when a response is cut off.
+    # Its newer stream fails when a response is cut off; so do reads of several ranges at once.
     f"{_S3A}.input.stream.type": "classic",
+    "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
     f"{_S3A}.retry.interval": "1s",
     f"{_S3A}.retry.limit": "4",
     f"{_S3A}.retry.throttle.limit": "7",

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
+from lakewarden.pipeline.storage.object_store import CHECK_CREDENTIALS, RUN_AGAIN
+from lakewarden.pipeline.table_formats.delta import reason_of
 from lakewarden.pipeline.table_formats.target import Target
 from tests.pipeline.table_formats.products import TABLES, in_parquet, make, rows_of
 
@@ -69,3 +73,15 @@ def test_commits_of_others_change_nothing_of_what_is_committed(tmp_path: Path) -
     assert DELTA.commit(out) == (2, TABLES)
     check_equal(out)
     assert isinstance(table(out, "rows").to_pyarrow_table(), pa.Table)
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("Kernel error -> Generic S3 error: connection refused", f"; {RUN_AGAIN}"),
+        ("Generic MicrosoftAzure error: 403 Forbidden", f"; {CHECK_CREDENTIALS}"),
+        ("Invalid table version: 7", ""),
+    ],
+)
+def test_a_store_that_fails_comes_with_advice(reason: str, advice: str) -> None:
+    assert reason_of(DeltaError(reason), Path("delta")) == f"{reason}{advice}"

@@ -28,7 +28,12 @@ from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.storage.location import Location, location
 from lakewarden.pipeline.storage.parquet import schema_of
 from lakewarden.pipeline.table_formats.catalog import open_catalog
-from lakewarden.pipeline.table_formats.delta import LIBRARY, reason_of, storage_options
+from lakewarden.pipeline.table_formats.delta import (
+    LIBRARY,
+    is_of_store,
+    reason_of,
+    storage_options,
+)
 from lakewarden.pipeline.table_formats.library import need
 from lakewarden.pipeline.tables import QUARANTINE
 
@@ -83,6 +88,8 @@ def delta_tables(path: Location, model: str, model_text: ModelText | None = None
             uris = [unquote(uri) if "://" in uri else uri for uri in table.file_uris()]
         except DeltaError as error:
             reason = reason_of(error, folder)
+            if is_of_store(error):
+                raise Unavailable(f"`{folder}`: {reason}") from None
             raise BadInput(f"cannot be read: {reason}", where=str(folder)) from None
         except OSError as error:
             raise Unavailable(f"`{folder}`: {reason_of(error, folder)}") from None

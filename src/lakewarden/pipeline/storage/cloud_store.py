@@ -269,9 +269,7 @@ class _CloudStore:
             if _NO_BUCKET.search(str(error)):
                 raise FileNotFoundError(2, "no such bucket", self._root) from None
             reason = _reason(error, place)
-            is_refused = any(refusal in reason for refusal in _REFUSALS)
-            advice = CHECK_CREDENTIALS if is_refused else RUN_AGAIN
-            raise Unavailable(f"`{place}`: {reason}; {advice}") from None
+            raise Unavailable(f"`{place}`: {reason}; {advice_for(reason)}") from None
 
 
 def _wait_after(error: Exception, waits: Iterator[float]) -> None:
@@ -322,6 +320,12 @@ def _last(path: str) -> str:
 def _reason(error: BaseException, place: str) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
     return without_addresses(_QUOTED.sub("a string", lines[0]), place).rstrip(": ")
+
+
+def advice_for(reason: str) -> str:
+    """What to do about a store that failed for this reason."""
+    is_refused = any(refusal in reason for refusal in _REFUSALS)
+    return CHECK_CREDENTIALS if is_refused else RUN_AGAIN
 
 
 def without_addresses(text: str, place: str) -> str:

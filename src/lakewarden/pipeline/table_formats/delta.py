@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.storage.cloud_store import is_plain, without_addresses
+from lakewarden.pipeline.storage.cloud_store import advice_for, is_plain, without_addresses
 from lakewarden.pipeline.storage.files import copy_file, modified_at, size_of
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.object_store import HDFS
@@ -41,6 +41,7 @@ _FOUND_ON_HDFS: Final = "/=+,@~'()!$&;*"
 """Characters of names, beside letters, digits, `_`, `.` and `-`, that its client does not encode
 on the way to HDFS."""
 
+_OF_STORE: Final = re.compile(r"\bGeneric \w+ error\b")
 _ARROWS: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
@@ -116,8 +117,17 @@ def storage_options(place: Location) -> dict[str, str] | None:
 
 
 def reason_of(error: Exception, place: Location) -> str:
-    """The message of a delta-rs error in one line, without the addresses of requests."""
-    return without_addresses(" ".join(_ARROWS.sub("", str(error)).split()), str(place))
+    """The message of a delta-rs error in one line, without the addresses of requests.
+
+    If a store failed, the message says what to do.
+    """
+    text = without_addresses(" ".join(_ARROWS.sub("", str(error)).split()), str(place))
+    return f"{text}; {advice_for(text)}" if is_of_store(error) else text
+
+
+def is_of_store(error: Exception) -> bool:
+    """Whether a delta-rs error is the failure of a request to a store."""
+    return _OF_STORE.search(str(error)) is not None
 
 
 def _added(file: Location, place: Location, number: int) -> AddAction:

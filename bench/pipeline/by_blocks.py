@@ -41,6 +41,7 @@ from lakewarden.kernel.statement import On
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
+from lakewarden.pipeline.index.id_space import Bits
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index, scopes_digest
 from lakewarden.pipeline.index.task_context import (
     CompiledBlock,
@@ -145,17 +146,17 @@ def _compare_scopes(
         raise Void("the scopes of the statements differ")
     is_chosen = ds.field("block").isin(list(ids))
     rows = ds.dataset(index.folder / MATCHES).to_table(filter=is_chosen)
-    found: dict[tuple[int, int], BitMap] = {}
+    found: dict[tuple[int, int], Bits] = {}
+    width = index.space.width
     for number, scope, bits in zip(
         *(rows.column(name).to_pylist() for name in ("block", "scope", "bits")), strict=True
     ):
-        found[number, scope] = BitMap.deserialize(bits)
+        found[number, scope] = width.read_bitmap(bits)
     for block in blocks:
         own = block.block
-        shift = own.first - own.start
         stored = own.own & own.coded.tree.stored
         for scope, members in enumerate(kernel.bitmaps):
-            theirs = found.get((block.number, scope), BitMap()).shift(-shift) & stored
+            theirs = own.here(found.get((block.number, scope), width.bitmap_type())) & stored
             ours = members & ids[block.number]
             if {own.coded.tree.entity(id) for id in theirs} != set(
                 map(kernel.coded.tree.entity, ours)

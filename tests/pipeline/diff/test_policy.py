@@ -24,6 +24,7 @@ from lakewarden.pipeline.diff.policy import (
     check_anchors,
     policy_of,
 )
+from lakewarden.pipeline.index.id_space import IdSpace
 from lakewarden.pipeline.index.index import KIND, Index
 from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.product import Manifest
@@ -50,7 +51,7 @@ STATED = statements(reading("one"), reading("two", "group:staff"))
 
 def estate(stated: Iterable[Statement] = (*STATED, LAKE)) -> TaskContext:
     memberships = Memberships.build([ANA, BEN, STAFF, READERS], [(ANA, STAFF)], [])
-    return TaskContext("gravitino", {}, memberships, ("",), tuple(stated), 0.0, 17, 10)
+    return TaskContext("gravitino", {}, memberships, ("",), tuple(stated), 0.0, IdSpace.of(10, 17))
 
 
 def put(policy: Policy, *, only: bool = False) -> TaskContext:

@@ -18,6 +18,7 @@ from lakewarden.pipeline.export.block_export import DECISION, TYPE, unroll
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import VIEWS, sql
 from lakewarden.pipeline.export.user_sets import UserSets
+from lakewarden.pipeline.index.id_space import IdSpace
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.finding import Plan, comparison_evaluator, users_by_comparison
@@ -121,8 +122,7 @@ def _context(world: World, snapshot: Snapshot) -> TaskContext:
         ownerships=snapshot.coded.ownerships,
         statements=tuple(snapshot.table.statements.values()),
         now=NOW,
-        bits=worlds.BITS,
-        count=len(snapshot.coded.tree),
+        space=IdSpace.of(len(snapshot.coded.tree), worlds.BITS),
     )
 
 

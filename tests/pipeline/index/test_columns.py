@@ -33,6 +33,11 @@ def test_numbers(cells: list[object], seed: int) -> None:
     assert ints(pieces(cells, pa.int32(), seed)).tolist() == cells
 
 
+@given(cells=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), seed=seeds)
+def test_numbers_of_64_bits(cells: list[object], seed: int) -> None:
+    assert ints(pieces(cells, pa.int64(), seed)).tolist() == cells
+
+
 @given(cells=st.lists(st.booleans()), seed=seeds)
 def test_truths(cells: list[object], seed: int) -> None:
     assert flags(pieces(cells, pa.bool_(), seed)).tolist() == cells

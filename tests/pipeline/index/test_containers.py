@@ -42,8 +42,13 @@ def a_tree(seed: int) -> Facts:
     return Facts(tuple(rows), (), (), (), (), (), ())
 
 
-def numbered(spark: SparkSession, folder: Path) -> tuple[dict[Entity, tuple[int, int, int]], int]:
-    """For every entity its id, its parent's id and its end; and the number of small containers."""
+def numbered(
+    spark: SparkSession, folder: Path, first: int = 0
+) -> tuple[dict[Entity, tuple[int, int, int]], int]:
+    """For every entity its id, its parent's id and its end; and the number of small containers.
+
+    Ids begin at `first`, and are returned as if they began at 0.
+    """
     found = load(folder)
     tables = folder / "versions" / "1"
     frames = {
@@ -55,12 +60,16 @@ def numbered(spark: SparkSession, folder: Path) -> tuple[dict[Entity, tuple[int,
     placed = numbering.placed(spark, frames["entities"], [named], found.system, place)
     order = sequence(placed.containers)
     leaves = numbering.sort_leaves(spark, placed, order, BITS).localCheckpoint()
-    numbers = numbering.numbered(leaves, placed, order)
+    numbers = numbering.numbered(leaves, placed, order, BITS, first)
     levels = numbering.write(spark, leaves, numbers, placed, folder / "ids")
-    rows = numbering.read(spark, folder / "ids", levels).collect()
+    rows = numbering.read(spark, folder / "ids", levels, numbers.space.width).collect()
     small = sum(level.count() for level in placed.small.levels)
     assert len(rows) == numbers.ids.count
-    return {Entity(r.type, r.name): (r.id, r.parent, r.end) for r in rows}, small
+    assert {r.parent for r in rows} - {r.id for r in rows} == {-1}
+    return {
+        Entity(r.type, r.name): (r.id - first, max(r.parent - first, -1), r.end - first)
+        for r in rows
+    }, small
 
 
 def by_kernel(system: System, facts: Facts) -> dict[Entity, tuple[int, int, int]]:
@@ -96,6 +105,15 @@ def test_any_world_is_numbered_as_by_the_kernel(
     _compared(spark, tmp_path, monkeypatch, system, facts, small)
 
 
+def test_ids_of_64_bits_are_those_of_the_kernel_too(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = harness.system("gravitino")
+    facts = a_world(system, 1, LARGE).facts
+    worlds.directory(tmp_path, system, facts)
+    _compared(spark, tmp_path, monkeypatch, system, facts, 6, first=1 << 33)
+
+
 @pytest.mark.parametrize(
     ("seed", "small"),
     [pytest.param(s, n, marks=pytest.mark.nightly) for s in (1, 2, 3) for n in (3, 12, 40)],
@@ -116,10 +134,11 @@ def _compared(
     system: System,
     facts: Facts,
     small: int,
+    first: int = 0,
 ) -> None:
     for module in (containers, numbering):
         monkeypatch.setattr(module, "ON_DRIVER", 0)
     monkeypatch.setattr(containers, "SMALL", small)
-    ids, count = numbered(spark, folder)
+    ids, count = numbered(spark, folder, first)
     assert count > 0
     assert ids == by_kernel(system, facts)

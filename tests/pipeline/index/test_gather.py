@@ -15,7 +15,7 @@ import pytest
 from lakewarden.pipeline.index import block_rows, guests, hosts
 from lakewarden.pipeline.index.block import EDGE, ENTITY
 from lakewarden.pipeline.index.block_rows import Tables
-from lakewarden.pipeline.parquet_output import arrow_schema
+from lakewarden.pipeline.index.id_space import IdSpace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,26 +59,29 @@ class Estate:
                 ends[self.parents[id]] = max(ends[self.parents[id]], ends[id])
         return ends
 
-    def tables(self, spark: SparkSession) -> Tables:
+    def tables(self, spark: SparkSession, space: IdSpace) -> Tables:
         """The tables in Spark."""
+        first, kind = space.first, space.width.arrow
+        parents = [first + id if id >= 0 else id for id in self.parents]
         entities = pa.table(
             {
-                "id": pa.array(range(COUNT), pa.int32()),
+                "id": pa.array(range(first, first + COUNT), kind),
                 "type": ["t"] * COUNT,
                 "name": [f"n{id}" for id in range(COUNT)],
-                "parent": pa.array(self.parents, pa.int32()),
-                "end": pa.array(self.ends(), pa.int32()),
+                "parent": pa.array(parents, kind),
+                "end": pa.array([first + end for end in self.ends()], kind),
                 "stored": [True] * COUNT,
             }
         )
         sources, targets = zip(*self.edges, strict=True)
         edges = pa.table(
-            [["k"] * len(sources), list(sources), list(targets)],
-            schema=arrow_schema(block_rows.EDGES),
+            [["k"] * len(sources), [first + s for s in sources], [first + t for t in targets]],
+            schema=space.width.schema(block_rows.EDGES),
         )
         return Tables(spark.createDataFrame(entities), spark.createDataFrame(edges), None, None)
 
 
+@pytest.mark.parametrize("first", [0, 5 << 30])
 @pytest.mark.parametrize("here", [True, False])
 @pytest.mark.parametrize(
     ("seed", "upwards"),  # Spark follows the contents of containers level by level
@@ -91,23 +94,26 @@ def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_bl
     seed: int,
     upwards: float,
     here: bool,
+    first: int,
 ) -> None:
     estate, handled = Estate(seed, upwards), 0
 
-    def counting(blocks: guests.Ints, ids: guests.Ints) -> guests.Ints:
+    def counting(blocks: guests.Ints, places: guests.Ints) -> guests.Ints:
         nonlocal handled
-        handled += len(ids)
-        return pair(blocks, ids)
+        handled += len(places)
+        return pair(blocks, places)
 
     pair = guests.pair
     monkeypatch.setattr(guests, "pair", counting)
     if not here:
         monkeypatch.setattr(hosts, "ON_DRIVER", 0)
-    tables = estate.tables(spark)
-    common = np.array(estate.common, dtype=np.int64)
+    space = IdSpace.of(COUNT, BITS, first)
+    tables = estate.tables(spark, space)
+    common = np.array(estate.common, dtype=np.int64) + first
     edges = tables.edges_of(["k"])
-    hosting = hosts.hosts_of(tables.entities, edges, common, BITS, BLOCKS, tmp_path / "guests")
-    found = block_rows.rows(tables, hosting, BITS, BLOCKS).toArrow()
+    hosting = hosts.hosts_of(tables.entities, edges, common, space, tmp_path / "guests")
+    found = block_rows.rows(tables, hosting, space).toArrow()
+    assert [found.schema.field(name).type for name in ("id", "a", "b")] == [space.width.arrow] * 3
 
     expected = set(estate.guests())
     by_guest = Counter(id for _, id in expected)
@@ -118,7 +124,11 @@ def test_each_block_has_its_guests_and_the_driver_takes_no_statement_for_each_bl
     assert handled < 6 * (len(everywhere) + here * (others + BLOCKS)) < len(expected) // 4
 
     columns = (found.column(name).to_pylist() for name in ("block", "what", "id", "a"))
+    got = [
+        (block - space.blocks[0], what, id - first, a - first if a >= 0 else a)
+        for block, what, id, a in zip(*columns, strict=True)
+    ]
     members = {*expected, *((id >> BITS, id) for id in range(COUNT))}
     entities = [(block, ENTITY, id, estate.parents[id]) for block, id in members]
     relations = [(b, EDGE, id, t) for b, id in members for s, t in estate.edges if s == id]
-    assert sorted(zip(*columns, strict=True)) == sorted([*entities, *relations])
+    assert sorted(got) == sorted([*entities, *relations])

@@ -33,9 +33,9 @@ def test_the_guests_are_what_parents_and_relations_lead_to_step_by_step(seed: in
         np.array([source for source, _ in edges], dtype=np.int64),
         np.array([target for _, target in edges], dtype=np.int64),
     )
-    first = np.array([block << 32 | id for block, id in start], dtype=np.int64)
-    found = guests.parts(guests.closure(first, reached, BITS))
-    pairs = list(zip(*(part.tolist() for part in found), strict=True))
+    first = np.array(sorted(start), dtype=np.int64).reshape(-1, 2).T
+    found = guests.closure(guests.Pairs(*first), reached, BITS)
+    pairs = list(zip(found.blocks.tolist(), found.ids.tolist(), strict=True))
 
     expected, todo = set(), [pair for pair in start if pair[1] >> BITS != pair[0]]
     while todo:
@@ -59,17 +59,21 @@ def test_common_guests_that_are_followed_once_are_those_that_each_block_follows(
     everyone = np.arange(count, dtype=np.int64)
     reached = guests.Reached(everyone, parents, sources, targets)
     inner = everyone[parents >= 0]
-    crossing = [
-        guests.pair(inner >> BITS, parents[inner]),
-        guests.pair(sources >> BITS, targets),
-    ]
+    crossing = guests.Pairs(
+        np.concatenate([inner >> BITS, sources >> BITS]), np.concatenate([parents[inner], targets])
+    )
     common = np.unique(np.array([rng.randrange(count) for _ in range(4)], dtype=np.int64))
     numbers = np.arange(blocks, dtype=np.int64)
-    each = guests.pair(np.repeat(numbers, len(common)), np.tile(common, blocks))
-    expected = guests.closure(np.concatenate([each, *crossing]), reached, BITS)
-    found = guests.guests_of(common, np.concatenate(crossing), reached, BITS)
-    assert found.every_pair(blocks, BITS).tolist() == expected.tolist()
-    assert found.count(blocks) == len(expected)
+    each = guests.Pairs(
+        np.concatenate([np.repeat(numbers, len(common)), crossing.blocks]),
+        np.concatenate([np.tile(common, blocks), crossing.ids]),
+    )
+    expected = guests.closure(each, reached, BITS)
+    found = guests.guests_of(common, crossing, reached, BITS)
+    every = found.every_pair(range(blocks), BITS)
+    assert every.blocks.tolist() == expected.blocks.tolist()
+    assert every.ids.tolist() == expected.ids.tolist()
+    assert found.count(range(blocks)) == len(expected)
 
 
 def test_every_block_knows_what_scopes_reach_up_from_and_what_is_spelled_above_it() -> None:

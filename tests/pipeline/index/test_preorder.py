@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.numbering import Numbering
 from lakewarden.kernel.relations import EntityColumns, EntityRow
-from lakewarden.pipeline.index.preorder import MOST_IDS, TOP, Containers, ids, sequence
+from lakewarden.pipeline.index.preorder import TOP, Containers, ids, sequence
 
 Forest = dict[Entity, Entity | None]
 
@@ -68,14 +68,13 @@ def test_containers_that_hold_each_other_are_refused_by_name() -> None:
         sequence(around)
 
 
-def test_more_ids_than_tables_can_hold_are_refused_and_never_wrap() -> None:
-    order = sequence(Containers(["a"], ["x"], np.array([TOP], dtype=np.int64)))
+@pytest.mark.parametrize("first", [0, 1 << 34])
+def test_ids_beyond_32_bits_do_not_wrap(first: int) -> None:
+    order = sequence(Containers(["a", "a"], ["x", "z"], np.array([TOP, TOP], dtype=np.int64)))
     leaves = np.zeros(order.size, dtype=np.int64)
-    leaves[order.gap(0, "y", "a")] = MOST_IDS - 1
-    known = ids(order, leaves)
-    last = np.array([known.count, *known.ends], dtype=np.int64)
-    assert known.count == MOST_IDS
-    assert (last.astype(np.int32) == last).all()
-    leaves[order.gap(0, "y", "a")] += 1
-    with pytest.raises(LimitExceeded, match="2,147,483,648 entities, and an index has at most"):
-        ids(order, leaves)
+    leaves[order.gap(0, "y", "a")] = most = 1 << 40
+    known = ids(order, leaves, first)
+    assert known.count == most + 2
+    assert known.containers.tolist() == [first, first + most + 1]
+    assert known.ends.tolist() == [first + most + 1, first + most + 2]
+    assert int(known.before[order.gap(0, "y", "a")]) == first + 1

@@ -17,7 +17,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.directory_manifest import Content
-from lakewarden.pipeline.index import preorder, task_context
+from lakewarden.pipeline.index import id_space, task_context
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
@@ -228,9 +228,9 @@ def test_more_entities_than_ids_are_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_directory(tmp_path / "lake", {"entities": [("metalake", n, None, None) for n in "abc"]})
-    monkeypatch.setattr(preorder, "MOST_IDS", 2)
+    monkeypatch.setattr(id_space, "MOST_BLOCKS", 1)
     with pytest.raises(LimitExceeded, match="3 entities, and an index has at most 2"):
-        made(nowhere(), tmp_path)
+        made(nowhere(), tmp_path, bits=1)
     assert not (tmp_path / "index").exists()
 
 

@@ -23,8 +23,18 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import Manifest as Directory
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
-from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
-from lakewarden.pipeline.index.guests import relations_read, subject_attributes
+from lakewarden.pipeline.index.block import (
+    ATTRIBUTE,
+    EDGE,
+    ENTITY,
+    OWNER,
+    ROWS,
+    Block,
+    People,
+    block_of,
+)
+from lakewarden.pipeline.index.guests import Pairs, relations_read, subject_attributes
+from lakewarden.pipeline.index.id_space import FIRST, IdSpace
 from lakewarden.pipeline.index.matching import matches
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.ingest.source import silent
@@ -37,13 +47,6 @@ from tests.pipeline.directories import write_directory
 BITS = 3
 """Blocks of eight entities, so even a small world has several."""
 
-_ROWS = pa.schema(
-    [
-        *((name, pa.int32()) for name in ("block", "what", "id", "a", "b")),
-        *((name, pa.string()) for name in ("s", "t")),
-        ("flag", pa.bool_()),
-    ]
-)
 Row = tuple[int, int, int | None, int | None, str | None, str | None, bool | None]
 """A row of a block, without the number of the block."""
 
@@ -89,41 +92,44 @@ def directory(path: Path, system: System, facts: Facts) -> Directory:
     )
 
 
-def rows(coded: Coded) -> Iterator[Row]:
-    """The entities of a realm, row by row."""
+def rows(coded: Coded, first: int = 0) -> Iterator[Row]:
+    """The entities of a realm, row by row, with ids from `first` on."""
     tree = coded.tree
-    for id in range(len(tree)):
-        kind, name = tree.entity(id)
-        place = int(tree.parents[id]), int(tree.ends[id])
-        yield (ENTITY, id, *place, kind, name, id in tree.stored)
+    for at in range(len(tree)):
+        id, (kind, name) = first + at, tree.entity(at)
+        parent, end = int(tree.parents[at]), first + int(tree.ends[at])
+        parent = first + parent if parent >= 0 else -1
+        yield (ENTITY, id, parent, end, kind, name, at in tree.stored)
         for relation, edges in coded.relations.items():
-            yield from ((EDGE, id, t, None, relation, None, None) for t, _ in edges.of(id))
-        for owner, label in coded.owners.of(id):
+            yield from ((EDGE, id, first + t, None, relation, None, None) for t, _ in edges.of(at))
+        for owner, label in coded.owners.of(at):
             yield (OWNER, id, owner, None, coded.ownerships[label], None, None)
-        for attribute, values in coded.attributes.get(id, {}).items():
+        for attribute, values in coded.attributes.get(at, {}).items():
             yield from ((ATTRIBUTE, id, None, None, attribute, v, None) for v in values)
 
 
-def blocks(coded: Coded, table: Table, bits: int = BITS) -> dict[int, pa.Table]:
+def blocks(coded: Coded, table: Table, space: IdSpace) -> dict[int, pa.Table]:
     """The realm in blocks, each with its guests."""
+    first, bits, schema = space.first, space.bits, space.width.schema(ROWS)
     known: dict[int, list[Row]] = {}
-    for row in rows(coded):
+    for row in rows(coded, first):
         known.setdefault(row[1], []).append(row)
     inside: dict[int, set[int]] = {}
-    for id in range(len(coded.tree)):
+    for id in range(first, first + len(coded.tree)):
         inside.setdefault(id >> bits, set()).add(id)
-    for block, guest in zip(*guests.parts(_guests(coded, table, bits)), strict=True):
-        inside[int(block)].add(int(guest))
+    hosted = _guests(coded, table, bits)
+    for block, guest in zip(hosted.blocks.tolist(), hosted.ids.tolist(), strict=True):
+        inside[block + space.blocks[0]].add(guest + first)
     found = {}
     for block, ids in inside.items():
         cells = sorted(((block, *row) for id in ids for row in known[id]), key=lambda r: r[1:3])
         columns = list(zip(*cells, strict=True))
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, _ROWS, strict=True)]
-        found[block] = pa.table(arrays, schema=_ROWS)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        found[block] = pa.table(arrays, schema=schema)
     return found
 
 
-def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
+def _guests(coded: Coded, table: Table, bits: int) -> Pairs:
     tree = coded.tree
     everyone = np.arange(len(tree), dtype=np.int64)
     kinds = relations_read(coded.model)
@@ -138,12 +144,12 @@ def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
     reached = guests.Reached(everyone, parents, sources, targets)
     common = np.array(sorted({ROOT, *_common(coded, table)}), dtype=np.int64)
     numbers = np.arange((len(tree) - 1 >> bits) + 1, dtype=np.int64)
-    start = [
-        guests.pair(np.repeat(numbers, len(common)), np.tile(common, len(numbers))),
-        guests.pair(everyone[parents >= 0] >> bits, parents[parents >= 0]),
-        guests.pair(sources >> bits, targets),
-    ]
-    return guests.closure(np.concatenate(start), reached, bits)
+    inner = everyone[parents >= 0]
+    start = Pairs(
+        np.concatenate([np.repeat(numbers, len(common)), inner >> bits, sources >> bits]),
+        np.concatenate([np.tile(common, len(numbers)), parents[inner], targets]),
+    )
+    return guests.closure(start, reached, bits)
 
 
 def _common(coded: Coded, table: Table) -> Iterator[int]:
@@ -163,14 +169,14 @@ def _common(coded: Coded, table: Table) -> Iterator[int]:
 
 
 def compiled_blocks(
-    snapshot: Snapshot, system: System, bits: int = BITS
+    snapshot: Snapshot, system: System, bits: int = BITS, first: int = 0
 ) -> Iterator[CompiledBlock]:
-    """The blocks of a realm, each compiled separately."""
+    """The blocks of a realm, each compiled separately; ids begin at `first`."""
     coded = snapshot.coded
     people = People(coded.memberships, coded.ownerships)
-    for number, table in sorted(blocks(coded, snapshot.table, bits).items()):
-        own = number << bits, min((number + 1) << bits, len(coded.tree))
-        block: Block = block_of(table, own, system, people)
+    space = IdSpace.of(len(coded.tree), bits, first)
+    for number, table in sorted(blocks(coded, snapshot.table, space).items()):
+        block: Block = block_of(table, space.own(number), system, people, space.width)
         yield CompiledBlock(number, block, snapshot.table)
 
 
@@ -184,11 +190,16 @@ def index(
     facts: Mapping[str, object] | None = None,
     inputs: tuple[Input, ...] = (),
 ) -> Manifest:
-    """An index of the realm, as the job makes it; `facts` are added to those of its manifest."""
+    """An index of the realm, as the job makes it; `facts` are added to those of its manifest.
+
+    They may have the first id.
+    """
     coded, table = snapshot.coded, snapshot.table
+    first = int(str((facts or {}).get(FIRST, 0)))
+    space = IdSpace.of(len(coded.tree), bits, first)
     memberships = coded.memberships
     told = {
-        **{"realm": "lake", "revision": None, "store": "", "bits": bits, "count": len(coded.tree)},
+        **{"realm": "lake", "revision": None, "store": "", "bits": bits, **space.facts()},
         "model": system.model.name,
         "settings": dict(system.model.settings),
         "digest": system.model.digest,
@@ -205,13 +216,15 @@ def index(
         tables = (json.dumps(write_statement(s), ensure_ascii=False) for s in statements)
         text = "".join(f"{table}\n" for table in tables)
         (one.folder / indexes.STATEMENTS).write_text(text, "utf-8")
-        parts = [blocks for _, blocks in sorted(blocks(coded, table, bits).items())]
+        parts = [blocks for _, blocks in sorted(blocks(coded, table, space).items())]
         _put(
             one.folder / indexes.BLOCKS,
             [pa.concat_tables(some) for n in range(2) if (some := parts[n::2])],
         )
         found = [
-            batch for each in compiled_blocks(snapshot, system, bits) for batch in matches(each)
+            batch
+            for each in compiled_blocks(snapshot, system, bits, first)
+            for batch in matches(each)
         ]
         _put(one.folder / indexes.MATCHES, [pa.Table.from_batches(found)])
         people = [
@@ -226,8 +239,10 @@ def index(
     return manifest
 
 
-def index_of(source: Path, out: Path, *, now: float, bits: int = BITS) -> None:
+def index_of(source: Path, out: Path, *, now: float, bits: int = BITS, first: int = 0) -> None:
     """An index of an ingested directory of a realm without a store, for jobs that read an index.
+
+    Ids begin at `first`.
 
     It takes a tenth of the time of Spark. `tests.pipeline.index.test_run` compares the job's index
     with the kernel's.
@@ -243,7 +258,7 @@ def index_of(source: Path, out: Path, *, now: float, bits: int = BITS) -> None:
         system,
         facts.statements,
         bits=bits,
-        facts={"realm": found.manifest.realm},
+        facts={"realm": found.manifest.realm, **({FIRST: first} if first else {})},
         inputs=(Input(found.manifest.realm, found.manifest.version, sha256),),
     )
 

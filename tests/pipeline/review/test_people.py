@@ -25,7 +25,7 @@ def rows(first: int, count: int) -> pa.Table:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(people, "PAGE", 4)
     with writer(SCHEMAS[PEOPLE], tmp_path / PEOPLE) as out:
-        for part in paged([rows(0, 3), rows(3, 0), rows(3, 7)]):
+        for part in paged([rows(0, 3), rows(3, 0), rows(3, 7)], SCHEMAS[PEOPLE]):
             out.write_table(part)
     return tmp_path / PEOPLE
 

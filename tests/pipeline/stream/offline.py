@@ -9,13 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, compile
-from lakewarden.pipeline.index import guests, matching, task_context
-from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index import matching, task_context
+from lakewarden.pipeline.index.block import ENTITY, ROWS
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import BlockFunction, TaskContext
@@ -96,23 +95,24 @@ def rows(index: Index, plan: Plan) -> list[Row]:
     for row in cells:
         by_id.setdefault(row[1], []).append(row)
     found = [(row[1] >> bits, *row) for row in cells if row[1] >> bits in plan.rewritten]
-    for block, id in zip(*map(list, guests.parts(plan.pairs)), strict=True):
-        if int(block) in plan.rewritten:
-            found += [(int(block), *row) for row in by_id[int(id)]]
+    for block, id in zip(plan.pairs.blocks.tolist(), plan.pairs.ids.tolist(), strict=True):
+        if block in plan.rewritten:
+            found += [(block, *row) for row in by_id[id]]
     kept = [row for row in table(index, BLOCKS) if row[0] not in plan.rewritten]
     return sorted([*found, *([] if plan.is_shifted else kept)], key=repr)
 
 
 def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
     """The matches of all blocks after the plan, by scope and block."""
-    found: dict[tuple[int, int], BitMap] = {}
+    found: dict[tuple[int, int], Any] = {}
+    width = plan.context.space.width
     for scope, _, _, bits in table(index, MATCHES):
         if scope in plan.reused_scopes:
-            ids = BitMap.deserialize(bits)
+            ids = width.read_bitmap(bits)
             for block, part in reused_matches.parts(ids, plan.shift, plan.context.bits):
                 if block in plan.clean:
                     key = plan.reused_scopes[scope], block
-                    found[key] = found.get(key, BitMap()) | part
+                    found[key] = found.get(key, width.bitmap_type()) | part
     judged = list(_judged(index, plan, plan.context, plan.dirty, matching.matches))
     if plan.anew:
         estate = replace(plan.context, statements=plan.stated_anew, key="anew")
@@ -128,13 +128,8 @@ def _judged(
     cells = sorted(rows(index, plan), key=lambda row: row[:3])
     for number in sorted(blocks):
         columns = list(zip(*(row for row in cells if row[0] == number), strict=True))
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
-        read = pa.table(arrays, schema=_SCHEMA)
+        schema = estate.space.width.schema(ROWS)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        read = pa.table(arrays, schema=schema)
         for batch in judge(task_context.compiled(number, read, estate)):
             yield from (tuple(row.values()) for row in batch.to_pylist())
-
-
-_SCHEMA = pa.schema(
-    [(name, pa.int32()) for name in ("block", "what", "id", "a", "b")]
-    + [("s", pa.string()), ("t", pa.string()), ("flag", pa.bool_())]
-)

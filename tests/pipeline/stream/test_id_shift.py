@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyroaring import BitMap
+from pyroaring import BitMap, BitMap64
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
-from lakewarden.pipeline.index import preorder
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.stream.id_shift import new_subtree_sizes, shifted
 from lakewarden.pipeline.stream.nodes import Changed
 from lakewarden.pipeline.stream.reused_matches import parts
+
+FAR = 1 << 33
 
 Tree = dict[int, int]
 Names = dict[int, Entity]
@@ -99,7 +100,7 @@ def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
     }
     next_ones = {node: min(others) for node, others in follows.items() if others}
     changes = Changed(moved, fresh, gone, frozenset())
-    shift = shifted(parents, ends, changes, names, next_ones)
+    shift = shifted(parents, ends, changes, names, next_ones, count * 2)
     order, ends_now = laid_out(tree, names)
     ids = {node: id for id, node in enumerate(order)}
     assert {node: shift.id(node) for node in tree} == ids
@@ -110,16 +111,23 @@ def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
     assert {node: ids[node] + sizes[node] for node in fresh} == {n: ends_now[n] for n in fresh}
     some = BitMap(rng.sample(sorted(before), rng.randrange(count)))
     found = list(parts(some, shift, 2))
-    expected = BitMap(ids[node] for node in some if node in ids)
-    assert BitMap.union(BitMap(), *(part for _, part in found)) == expected
+    expected = [ids[node] for node in sorted(some) if node in ids]
+    assert sorted(id for _, part in found for id in part) == sorted(expected)
     assert all(id >> 2 == block for block, part in found for id in part)
 
+    # Ids beyond 32 bits are moved alike.
+    pieces = {name: getattr(shift, name) + FAR for name in ("starts", "stops", "to")}
+    far = replace(shift, **pieces, grown={FAR + id: n for id, n in shift.grown.items()})
+    assert far.ends(old + FAR, ends[old] + FAR).tolist() == [FAR + ends_now[n] for n in stay]
+    wide = list(parts(BitMap64(FAR + id for id in some), far, 2))
+    near = [(block - (FAR >> 2), [id - FAR for id in part]) for block, part in wide]
+    assert near == [(block, list(part)) for block, part in found]
 
-def test_more_ids_than_tables_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_more_ids_than_tables_can_hold_are_refused() -> None:
     parents, ends = np.array([TOP, 0], np.int64), np.array([2, 2], np.int64)
     names = {2: Entity("a", "n"), 3: Entity("a", "m")}
-    monkeypatch.setattr(preorder, "MOST_IDS", 3)
     one = Changed({}, {2: 0}, frozenset(), frozenset())
-    assert shifted(parents, ends, one, names, {}).count == 3
-    with pytest.raises(LimitExceeded, match="4 entities, and an index has at most 3"):
-        shifted(parents, ends, replace(one, fresh={2: 0, 3: 0}), names, {})
+    assert shifted(parents, ends, one, names, {}, 3).count == 3
+    with pytest.raises(LimitExceeded, match="4 entities, and the ids of this index end at 3"):
+        shifted(parents, ends, replace(one, fresh={2: 0, 3: 0}), names, {}, 3)

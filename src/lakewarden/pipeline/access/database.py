@@ -156,7 +156,7 @@ class Database:
         )
         told = {label: label in self._inputs.sensitive for label in {row[2] for row in found}}
         rows = [(id, _KINDS[kind], label, told[label]) for id, kind, label in found]
-        columns = "entity INTEGER, kind VARCHAR, label VARCHAR, sensitive BOOLEAN"
+        columns = "entity BIGINT, kind VARCHAR, label VARCHAR, sensitive BOOLEAN"
         self._put("labels", columns, rows)
 
     def _log(self) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth, block_number
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.parquet_output import arrow_schema
 
@@ -161,15 +161,15 @@ def changes(tables: Tables) -> Row:
     return counts_by_kind
 
 
-def members(ids: DataFrame, side: str, bits: int) -> DataFrame:
+def members(ids: DataFrame, side: str, space: IdSpace) -> DataFrame:
     """The table `members` from rows of class and id, by block."""
-    rows = ids.withColumn("block", F.shiftright("id", bits))
-    return rows.groupBy("class", "block").applyInArrow(_bitmaps(side), MEMBERS)
+    rows = ids.withColumn("block", block_number("id", space.bits))
+    return rows.groupBy("class", "block").applyInArrow(_bitmaps(side, space.width), MEMBERS)
 
 
-def _bitmaps(side: str) -> Callable[[pa.Table], pa.Table]:
+def _bitmaps(side: str, width: IdWidth) -> Callable[[pa.Table], pa.Table]:
     def gather(rows: pa.Table) -> pa.Table:
-        ids = BitMap(rows.column("id").to_numpy().astype(np.uint32))
+        ids = width.bitmap(rows.column("id").to_numpy())
         return pa.table(
             {
                 "class": rows.column("class").slice(0, 1),

@@ -67,7 +67,7 @@ def changes(
 
 
 BLOCK_DIFF: Final = (
-    f"class string, type string, block int, n long, bits binary, id int, example string, {PART}"
+    f"class string, type string, block int, n long, bits binary, id long, example string, {PART}"
 )
 """Classes of a block (`gained` is null), and the parts that each gains and loses."""
 
@@ -78,7 +78,7 @@ _BLOCK_DIFF: Final = pa.schema(
         ("block", pa.int32()),
         ("n", pa.int64()),
         ("bits", pa.binary()),
-        ("id", pa.int32()),
+        ("id", pa.int64()),
         ("example", pa.string()),
         *PART_FIELDS,
     ]
@@ -147,14 +147,14 @@ class Policies:
             ids = change.ids if before is None else before.ids | change.ids
             merged[number] = change._replace(ids=ids)
         for number, change in merged.items():
-            ids = block.everywhere(change.ids)
+            members = block.everywhere(change.ids)
             yield {
                 "class": number,
                 "type": change.type,
                 "block": compiled_block.number,
-                "n": len(ids),
-                "bits": canonical(ids),
-                "id": ids.min(),
+                "n": len(members),
+                "bits": canonical(members),
+                "id": members.min(),
                 "example": coded.tree.names[change.ids.min()],
             }
             yield from part_rows(change.type, change.parts)

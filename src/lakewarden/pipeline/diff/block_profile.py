@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import BitMap, BitMap64
 
 from lakewarden.pipeline.diff.block_diff import batches, comparing, part_rows
 from lakewarden.pipeline.diff.entity_signature import Signed
@@ -22,17 +22,17 @@ from lakewarden.pipeline.diff.profile import NOTHING, Profile, Profiler, domain
 from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 
-SIGNS: Final = "type string, name string, id int, sign string"
+SIGNS: Final = "type string, name string, id long, sign string"
 """The entities of a block to compare, each with its signature."""
 
 _SIGNS: Final = pa.schema(
-    [("type", pa.string()), ("name", pa.string()), ("id", pa.int32()), ("sign", pa.string())]
+    [("type", pa.string()), ("name", pa.string()), ("id", pa.int64()), ("sign", pa.string())]
 )
 
-PROFILED: Final = "id int, profile string, text string"
+PROFILED: Final = "id long, profile string, text string"
 """Entities with the digests of their profiles; and (`id` is null) the profiles themselves."""
 
-_PROFILED: Final = pa.schema([("id", pa.int32()), ("profile", pa.string()), ("text", pa.string())])
+_PROFILED: Final = pa.schema([("id", pa.int64()), ("profile", pa.string()), ("text", pa.string())])
 
 PAIRED: Final = f"type string, had string, has string, class string, {PART}"
 """The parts in which two profiles differ, and the class of entities with this pair."""
@@ -64,7 +64,7 @@ class Sign:
         columns = [
             pa.array([tree.kinds[tree.types[id]] for id in ids], pa.string()),
             pa.array([tree.names[id] for id in ids], pa.string()),
-            pa.array([id - block.start + block.first for id in ids], pa.int32()),
+            pa.array([id - block.start + block.first for id in ids], pa.int64()),
             pa.array([signed.marks[signed.numbers[id]] for id in ids], pa.string()),
         ]
         yield pa.record_batch(columns, schema=_SIGNS)
@@ -74,7 +74,7 @@ class Sign:
 class Describe:
     """Computes the profiles of some entities of a block; the rows are `PROFILED`.
 
-    `ids` are the ids of the entities, as a serialized bitmap.
+    `ids` are the ids of the entities, as a serialized bitmap of 64 bits.
     """
 
     users: Everyone
@@ -83,20 +83,17 @@ class Describe:
 
     def __call__(self, compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The profiles of the given entities that are in a block."""
-        block = compiled_block.block
-        own = BitMap(range(block.first, block.first + block.stop - block.start))
-        ids = BitMap.deserialize(self.ids) & own
-        return batches(self._rows(compiled_block, ids) if ids else (), _PROFILED)
+        places = compiled_block.block.here(BitMap64.deserialize(self.ids))
+        return batches(self._rows(compiled_block, places) if places else (), _PROFILED)
 
-    def _rows(self, compiled_block: CompiledBlock, ids: BitMap) -> Iterator[dict[str, object]]:
+    def _rows(self, compiled_block: CompiledBlock, places: BitMap) -> Iterator[dict[str, object]]:
         block = compiled_block.block
         numbering = UserNumbering(compiled_block.snapshot, self.users)
         signed = Signed(numbering, self.side)
         profiler = Profiler(numbering, signed)
         digests: dict[int, str] = {}
         written: set[str] = set()
-        for id in ids:
-            place = id - block.first + block.start
+        for place in places:
             number = signed.numbers[place]
             if number not in digests:
                 text = profiler.profile(place).text()
@@ -105,7 +102,7 @@ class Describe:
                 if digest not in written:
                     written.add(digest)
                     yield {"profile": digest, "text": text}
-            yield {"id": id, "profile": digests[number]}
+            yield {"id": place - block.start + block.first, "profile": digests[number]}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import BitMap64
 from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline import parquet_output
@@ -23,8 +23,8 @@ from lakewarden.pipeline.storage.location import Location
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_CHANGED: Final = "type string, name string, before int, after int"
-_DIFFERING: Final = "type string, name string, before int, after int, had string, has string"
+_CHANGED: Final = "type string, name string, before long, after long"
+_DIFFERING: Final = "type string, name string, before long, after long, had string, has string"
 _PAIR: Final = ["type", "had", "has"]
 
 
@@ -115,7 +115,7 @@ class Times:
             aggregation.members(
                 rows.where(F.col(name).isNotNull()).select("class", F.col(name).alias("id")),
                 name,
-                self.contexts[side].bits,
+                self.contexts[side].space,
             )
             for side, name in enumerate((BEFORE, AFTER))
         ]
@@ -124,7 +124,7 @@ class Times:
 
 
 def _ids(changed: DataFrame, side: str) -> bytes:
-    """The ids of one side, as a serialized bitmap."""
+    """The ids of one side, as a serialized bitmap of 64 bits."""
     rows = changed.where(F.col(side).isNotNull()).select(side).toArrow()
-    ids = np.asarray(rows.column(0), dtype=np.uint32)
-    return bytes(BitMap(ids).serialize())
+    ids = np.asarray(rows.column(0), dtype=np.uint64)
+    return bytes(BitMap64(ids).serialize())

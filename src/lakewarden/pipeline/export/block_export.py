@@ -29,7 +29,7 @@ Ids = NDArray[np.int32]
 
 BLOCK_ROWS: Final = (
     "what int, type string, matter int, key string, word string, other string,"
-    " ids array<int>, numbers array<int>, principals array<int>"
+    " ids array<long>, numbers array<int>, principals array<int>"
 )
 """Rows of eight kinds.
 
@@ -69,7 +69,7 @@ _ARROW: Final = pa.schema(
         ("key", pa.string()),
         ("word", pa.string()),
         ("other", pa.string()),
-        ("ids", pa.list_(pa.int32())),
+        ("ids", pa.list_(pa.int64())),
         ("numbers", pa.list_(pa.int32())),
         ("principals", pa.list_(pa.int32())),
     ]
@@ -129,11 +129,6 @@ class _Unroller:
         yield self._reasons()
         yield self._above()
 
-    def _everywhere(self, ids: Ids) -> Ids:
-        """Some of the block's own entities by their estate-wide ids."""
-        moved: Ids = ids - self._block.start + self._block.first
-        return moved.astype(np.int32)
-
     def _columns(self, type: str, spots: Spots) -> dict[int, Column | None]:
         """The residual rules of the questions, by their places in the agenda of the type.
 
@@ -160,7 +155,7 @@ class _Unroller:
                 type=[type] * len(rows),
                 matter=[number] * len(rows),
                 key=[self._residues.digest(residue).hex() for residue, _ in rows],
-                ids=[self._everywhere(members) for _, members in rows],
+                ids=[self._block.ids_of(members) for _, members in rows],
             )
         for need, bits in needed.items():
             yield from self._need_batches(need, np.asarray(bits.to_array(), dtype=np.int32))
@@ -184,7 +179,7 @@ class _Unroller:
                     what=[MEETS],
                     word=[need_text(need)],
                     other=[str(exactly).lower()],
-                    ids=[self._everywhere(met.entities)],
+                    ids=[self._block.ids_of(met.entities)],
                     numbers=[met.principals],
                 )
 
@@ -210,7 +205,7 @@ class _Unroller:
             what=[CROWD] * len(user_sets),
             key=[user_set.name for user_set in user_sets.values()],
             principals=[user_set.principals for user_set in user_sets.values()],
-            ids=[user_set.role_sets.astype(np.int32) for user_set in user_sets.values()],
+            ids=[user_set.role_sets.astype(np.int64) for user_set in user_sets.values()],
             numbers=[user_set.users.astype(np.int32) for user_set in user_sets.values()],
         )
 

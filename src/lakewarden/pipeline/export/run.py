@@ -22,8 +22,8 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.export.block_export import BLOCK_ROWS, DECISION, TYPE, WIDE, unroller
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
-from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
-from lakewarden.pipeline.export.tables import LARGE, Large
+from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, schemas, sql
+from lakewarden.pipeline.export.tables import LARGE, Large, typed
 from lakewarden.pipeline.export.user_sets import UserSets, user_sets_of
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.task_context import (
@@ -136,11 +136,12 @@ class _Exporting:
         )
 
     def tables(self, folder: Location) -> Counts:
-        bits = int(self.index.manifest.facts["bits"])
+        space = self.index.space
         rows = parquet_output.read(self.job.spark, self._findings, BLOCK_ROWS)
-        large = Large(self.job.spark, blocks_of(self.index, self.job.spark), bits, rows)
+        large = Large(self.job.spark, blocks_of(self.index, self.job.spark), space.bits, rows)
         frames = large.all(self._small.matters, self._small.needs)
-        selected = {name: rows.select(*SCHEMAS[name].names) for name, rows in frames.items()}
+        tables = schemas(space.width)
+        selected = {name: typed(rows, tables[name]) for name, rows in frames.items()}
         parquet_output.write_all(selected, folder, _GROUP_BYTES)
         return {name: parquet_output.count_rows(folder / name) for name in frames}
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 import pyarrow as pa
+
+from lakewarden.pipeline.index.id_space import IdWidth
 
 ENTITIES: Final = "entities"
 ATTRIBUTES: Final = "attributes"
@@ -42,20 +45,22 @@ _DUCKDB_HEAD: Final = "-- To be run in the folder of this file, or with that as 
 _SPARK_HEAD: Final = f"-- To be run after SET {FOLDER} = the folder of this file, as an address.\n"
 
 _N, _TIME, _TEXT, _IS = pa.int32(), pa.float64(), pa.string(), pa.bool_()
+_ID: Final = pa.null()
+"""Stands for the type of ids of entities, which depends on the index."""
 
 _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     ENTITIES: {
-        "id": _N,
+        "id": _ID,
         "type": _TEXT,
         "name": _TEXT,
-        "parent": _N,
-        "last": _N,
+        "parent": _ID,
+        "last": _ID,
         "path": _TEXT,
         "stored": _IS,
     },
-    ATTRIBUTES: {"entity": _N, "attribute": _TEXT, "value": _TEXT},
-    RELATIONS: {"entity": _N, "kind": _TEXT, "target": _N},
-    OWNERS: {"entity": _N, "principal": _N, "ownership": _TEXT},
+    ATTRIBUTES: {"entity": _ID, "attribute": _TEXT, "value": _TEXT},
+    RELATIONS: {"entity": _ID, "kind": _TEXT, "target": _ID},
+    OWNERS: {"entity": _ID, "principal": _N, "ownership": _TEXT},
     PRINCIPALS: {"id": _N, "kind": _TEXT, "name": _TEXT, "stored": _IS},
     MEMBERSHIPS: {"member": _N, "member_of": _N},
     ACTS_AS: {"user_id": _N, "principal": _N},
@@ -83,7 +88,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "matter": _N,
         "request": _IS,
     },
-    CLASSES: {"matter": _N, "entity": _N, "class": _TEXT},
+    CLASSES: {"matter": _N, "entity": _ID, "class": _TEXT},
     CLASS_STATEMENTS: {
         "class": _TEXT,
         "statement": _TEXT,
@@ -95,13 +100,21 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     CROWD_ROLE_SETS: {"crowd": _TEXT, "role_set": _N},
     CROWD_USERS: {"crowd": _TEXT, "user_id": _N},
     NEEDS: {"id": _N, "says": _TEXT},
-    MEETS: {"need": _N, "entity": _N, "principal": _N, "exactly": _IS},
+    MEETS: {"need": _N, "entity": _ID, "principal": _N, "exactly": _IS},
 }
 
-SCHEMAS: Final[Mapping[str, pa.Schema]] = {
-    name: pa.schema(list(columns.items())) for name, columns in _COLUMNS.items()
-}
-"""The columns of the tables."""
+
+@cache
+def schemas(width: IdWidth) -> Mapping[str, pa.Schema]:
+    """The columns of the tables of an index with ids of this width."""
+    return {
+        name: pa.schema([(c, width.arrow if of is _ID else of) for c, of in columns.items()])
+        for name, columns in _COLUMNS.items()
+    }
+
+
+SCHEMAS: Final = schemas(IdWidth.NARROW)
+"""The tables, with columns for ids of 32 bits."""
 
 
 def sql() -> dict[str, str]:

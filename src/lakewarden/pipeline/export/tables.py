@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 — the usual alias
+from pyspark.sql.pandas.types import from_arrow_type
 
 from lakewarden.pipeline.export import block_export, schemas
 from lakewarden.pipeline.export.people import At
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+from lakewarden.pipeline.index.id_space import block_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,13 +33,18 @@ LARGE: Final = (
 )
 
 
+def typed(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    """The columns of a table, with their types: findings have all ids in 64 bits."""
+    return rows.select(*(F.col(f.name).cast(from_arrow_type(f.type)) for f in schema))
+
+
 class Large:
     """The tables, from the rows of the blocks and from the findings in them."""
 
     def __init__(self, spark: SparkSession, blocks: DataFrame, bits: int, rows: DataFrame) -> None:
         self._spark = spark
         # Guests are also rows of another block.
-        self._own = blocks.where(F.shiftright("id", bits) == F.col("block"))
+        self._own = blocks.where(block_number("id", bits) == F.col("block"))
         self._block_rows = rows
 
     def all(self, matters: Mapping[At, int], needs: Mapping[str, int]) -> dict[str, DataFrame]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.tree import Tree
 from lakewarden.pipeline.index.columns import Ints, encoded, flags, ints, numbered
 from lakewarden.pipeline.index.guests import relations_read
+from lakewarden.pipeline.index.id_space import Bits, IdWidth, within
 from lakewarden.service.system import System
 
 ENTITY: Final = 0
@@ -36,7 +37,7 @@ _MOST: Final = (1 << 63) - 1
 _MOST_EDGES: Final = (1 << 31) - 1
 """The most edges of one kind: the offset of an entity's edges is an integer of 32 bits."""
 
-ROWS: Final = "block int, what int, id int, a int, b int, s string, t string, flag boolean"
+ROWS: Final = "block int, what int, id ID, a ID, b ID, s string, t string, flag boolean"
 """Rows of a block, of four kinds.
 
     ENTITY     id, a = parent or -1, b = end, s = type, t = name, flag = stored
@@ -58,7 +59,8 @@ class People:
 class Block:
     """A compiled block: its own entities are the ids `start` to `stop` of `coded`.
 
-    `first` is the estate-wide id of the entity at `start`; `ids` those of all entities.
+    `first` is the estate-wide id of the entity at `start`; `ids` those of all entities. `width` is
+    that of estate-wide ids.
     """
 
     coded: Coded
@@ -66,18 +68,38 @@ class Block:
     start: int
     stop: int
     first: int
+    width: IdWidth
 
     @property
     def own(self) -> BitMap:
         """The block's own entities."""
         return BitMap(range(self.start, self.stop))
 
-    def everywhere(self, rows: BitMap) -> BitMap:
+    def everywhere(self, rows: BitMap) -> Bits:
         """The block's own entities among `rows`, by their estate-wide ids."""
-        return (rows & self.own).shift(self.first - self.start)
+        own = rows & self.own
+        if self.width is IdWidth.NARROW:
+            return own.shift(self.first - self.start)
+        return self.width.bitmap(self.ids_of(np.asarray(own.to_array())))
+
+    def ids_of(self, own: NDArray[Any]) -> NDArray[np.int64]:
+        """The estate-wide ids of some of the block's own entities."""
+        return own.astype(np.int64) + (self.first - self.start)
+
+    def here(self, ids: Bits) -> BitMap:
+        """The block's own entities among estate-wide ids: the inverse of `everywhere`."""
+        own = within(ids, self.first, self.first + self.stop - self.start)
+        places = np.asarray(own.to_array()).astype(np.int64) - (self.first - self.start)
+        return BitMap(places.astype(np.uint32))
 
 
-def block_of(table: pa.Table, own: tuple[int, int], system: System, people: People) -> Block:
+def block_of(
+    table: pa.Table,
+    own: tuple[int, int],
+    system: System,
+    people: People,
+    width: IdWidth = IdWidth.NARROW,
+) -> Block:
     """The block whose own entities have the ids from `own[0]` to before `own[1]`."""
     entities = _rows(table, ENTITY).sort_by("id")
     ids = ints(entities.column("id"))
@@ -93,7 +115,7 @@ def block_of(table: pa.Table, own: tuple[int, int], system: System, people: Peop
         attributes=_attributes(_rows(table, ATTRIBUTE), ids),
     )
     start, stop = np.searchsorted(ids, own).tolist()
-    return Block(coded, ids, start, stop, own[0])
+    return Block(coded, ids, start, stop, own[0], width)
 
 
 def _rows(table: pa.Table, kind: int) -> pa.Table:

@@ -20,7 +20,7 @@ from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, ROWS
 from lakewarden.pipeline.index.guests import EVERY, subject_attributes
 from lakewarden.pipeline.index.hosts import Hosts
-from lakewarden.pipeline.parquet_output import arrow_schema
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth, block_number
 
 if TYPE_CHECKING:
     Ints = NDArray[np.int64]
@@ -49,8 +49,8 @@ class Tables:
         return self.edges.where(F.col("kind").isin(*kinds)).select("source", "target")
 
 
-def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
-    """The ids that are guests of every block.
+def everywhere(tables: Tables, named: Collection[Entity], model: Model, first: int = 0) -> Ints:
+    """The ids that are guests of every block; `first` is the first id of all.
 
     These are: no resource, each type without a name, `named`, and subjects whose attributes are
     read.
@@ -70,25 +70,28 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
         subjects = entities.where(F.col("type").isin(people)).select("id")
         selected = selected.unionAll(subjects.join(with_attributes, "id", "left_semi"))
     ids = np.asarray(selected.toArrow().column("id"), dtype=np.int64)
-    return np.union1d(ids, np.array([ROOT], dtype=np.int64))
+    return np.union1d(ids, np.array([first + ROOT], dtype=np.int64))
 
 
-def rows(tables: Tables, hosts: Hosts, bits: int, blocks: int) -> DataFrame:
+def rows(tables: Tables, hosts: Hosts, space: IdSpace) -> DataFrame:
     """The rows of all blocks; the columns are `lakewarden.pipeline.index.block.ROWS`."""
-    parts = [_row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
+    wide, blocks = space.width, space.blocks
+    entities, owners, attributes = tables.entities, tables.owners, tables.attributes
+    parts = [_row(wide, entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
     if tables.edges is not None:
         edges = tables.edges.withColumnRenamed("source", "id")
-        parts.append(_row(edges, EDGE, a="target", s="kind"))
-    if tables.owners is not None:
-        parts.append(_row(tables.owners, OWNER, a="owner", s="ownership"))
-    if tables.attributes is not None:
-        parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
+        parts.append(_row(wide, edges, EDGE, a="target", s="kind"))
+    if owners is not None:
+        parts.append(_row(wide, owners, OWNER, a="owner", s="ownership"))
+    if attributes is not None:
+        parts.append(_row(wide, attributes, ATTRIBUTE, s="attribute", t="value"))
     everything = parquet_output.union(parts)
-    home = F.shiftright("id", bits)
+    home = block_number("id", space.bits)
     # Distributed by id: guests of many blocks may have adjacent ids, and become a row for each
     # block.
-    guests = everything.join(F.broadcast(hosts.ids), "id", "left_semi").repartition(blocks, "id")
-    every = F.sequence(F.lit(0), F.lit(blocks - 1))
+    of_guests = everything.join(F.broadcast(hosts.ids), "id", "left_semi")
+    guests = of_guests.repartition(len(blocks), "id")
+    every = F.sequence(F.lit(blocks[0]), F.lit(blocks[-1]))
     hosting = F.when(F.col("block") == EVERY, every).otherwise(F.array("block"))
     hosted = guests.join(hosts.pairs, "id").withColumn("block", F.explode(hosting))
     return (
@@ -98,7 +101,7 @@ def rows(tables: Tables, hosts: Hosts, bits: int, blocks: int) -> DataFrame:
     )
 
 
-def _row(frame: DataFrame, row_kind: int, **columns: str) -> DataFrame:
+def _row(width: IdWidth, frame: DataFrame, row_kind: int, **columns: str) -> DataFrame:
     def column(name: str, type: str) -> Column:
         source = F.col(columns[name]) if name in columns else F.lit(None)
         return source.cast(type).alias(name)
@@ -106,17 +109,17 @@ def _row(frame: DataFrame, row_kind: int, **columns: str) -> DataFrame:
     return frame.select(
         F.lit(row_kind).alias("what"),
         F.col("id"),
-        *(column(name, "int") for name in ("a", "b")),
+        *(column(name, width.sql) for name in ("a", "b")),
         *(column(name, "string") for name in ("s", "t")),
         column("flag", "boolean"),
     )
 
 
-EDGES: Final = "kind string, source int, target int"
-OWNERS: Final = "id int, owner int, ownership string"
-ATTRIBUTES: Final = "id int, attribute string, value string"
+EDGES: Final = "kind string, source ID, target ID"
+OWNERS: Final = "id ID, owner int, ownership string"
+ATTRIBUTES: Final = "id ID, attribute string, value string"
 TARGETS: Final = "type string, name string"
-TARGETS_WITH_IDS: Final = f"{TARGETS}, id int"
+TARGETS_WITH_IDS: Final = f"{TARGETS}, id ID"
 
 
 def targets(relations: DataFrame) -> DataFrame:
@@ -169,7 +172,8 @@ def empty(spark: SparkSession, schema: str) -> DataFrame:
     return spark.createDataFrame([], schema)
 
 
-SCHEMA = arrow_schema(ROWS)
+SCHEMA = IdWidth.NARROW.schema(ROWS)
+"""The columns of `rows_of_one_block`."""
 
 
 def rows_of_one_block(coded: Coded) -> pa.Table:

@@ -20,7 +20,6 @@ from lakewarden.pipeline.storage.parquet import parquet_file
 Ints = NDArray[np.int32]
 
 _NO_INTS: Ints = np.zeros(0, dtype=np.int32)
-_INT_BYTES = 4
 
 
 def read(folder: Location, *columns: str) -> pa.Table:
@@ -35,7 +34,7 @@ def read(folder: Location, *columns: str) -> pa.Table:
 
 
 def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
-    """The cells as 32-bit numbers; no cell is null."""
+    """The cells as numbers of 32 bits, or of 64 if the column has so many; no cell is null."""
     return np.concatenate([_NO_INTS, *map(_ints, _chunks(column))])
 
 
@@ -74,7 +73,8 @@ def _chunks(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
 def _ints(cells: pa.Array) -> Ints:
     if not len(cells):
         return _NO_INTS
-    return np.frombuffer(cells.buffers()[1], np.int32, len(cells), cells.offset * _INT_BYTES)
+    kind = np.dtype(cells.type.to_pandas_dtype())
+    return np.frombuffer(cells.buffers()[1], kind, len(cells), cells.offset * kind.itemsize)
 
 
 def _flags(cells: pa.Array) -> NDArray[np.bool_]:

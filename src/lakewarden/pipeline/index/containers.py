@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.index.id_space import IdWidth
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
@@ -140,11 +141,12 @@ def with_ids(
     owners: DataFrame,
     large: pa.Table,
     tasks: int,
+    width: IdWidth,
 ) -> DataFrame:
     """The members of the small containers of a level: id, type, name, parent and end.
 
     `owners` are these containers with their `id`s, `large` the keys of the large ones. The members
-    are divided among `tasks`.
+    are divided among `tasks`; ids have this `width`.
     """
     kinds = _kinds(small.levels[level - 1])
     members = entities.where(F.col("parent_type").isin(*kinds))
@@ -167,10 +169,10 @@ def with_ids(
         behind = F.sum("weight").over(within)
     end = F.col("parent") + behind + 1
     return joined.withColumn("end", end).select(
-        (F.col("end") - F.col("weight")).cast("int").alias("id"),
+        (F.col("end") - F.col("weight")).cast(width.sql).alias("id"),
         *KEY,
         "parent",
-        F.col("end").cast("int").alias("end"),
+        F.col("end").cast(width.sql).alias("end"),
         F.lit(True).alias("stored"),
     )
 

@@ -16,14 +16,57 @@ from lakewarden.kernel.model import Model, Reach, Source
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.snapshot import SUBJECT
 from lakewarden.kernel.statement import On
+from lakewarden.pipeline.index.id_space import MOST_BLOCKS
 
 Ints = NDArray[np.int64]
 
 _BITS: Final = 32
-_ID: Final = (1 << _BITS) - 1
+_PLACE: Final = (1 << _BITS) - 1
 
-EVERY: Final = (1 << 31) - 1
+EVERY: Final = MOST_BLOCKS
 """Stands for every block in a pair: no block with ids has this number."""
+
+_NONE: Final[Ints] = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of a block and an id.
+
+    Functions return them without duplicates, ascending by block and then by id. Sets of pairs are
+    computed as sets of numbers: a block, and the place of the id among the ids that occur. A block
+    and an id of 64 bits would not fit into one number.
+    """
+
+    blocks: Ints
+    ids: Ints
+
+    @staticmethod
+    def of(blocks: Ints, ids: Ints) -> Pairs:
+        """These pairs, in any order and any number of times."""
+        distinct = np.unique(ids)
+        return _unpacked(np.unique(pair(blocks, np.searchsorted(distinct, ids))), distinct)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, chosen: NDArray[np.bool_]) -> Pairs:
+        return Pairs(self.blocks[chosen], self.ids[chosen])
+
+    def outside(self, bits: int) -> Pairs:
+        """Those whose id does not lie in the block."""
+        return self[self.ids >> bits != self.blocks]
+
+    def differing(self, other: Pairs) -> Ints:
+        """The blocks of the pairs that only one of the two has."""
+        distinct = np.union1d(self.ids, other.ids)
+        ours, theirs = (
+            pair(pairs.blocks, np.searchsorted(distinct, pairs.ids)) for pairs in (self, other)
+        )
+        return np.unique(np.setxor1d(ours, theirs) >> _BITS)
+
+
+NO_PAIRS: Final = Pairs(_NONE, _NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +91,47 @@ class Reached:
         )
 
     def beyond(self, pairs: Ints) -> Ints:
-        """The ids that guests of some pairs lead to in one step, as pairs of the same blocks."""
-        blocks, ids = pairs >> _BITS, pairs & _ID
-        parents = self.parents[np.searchsorted(self.ids, ids)]
-        above = pair(blocks[parents >= 0], parents[parents >= 0])
+        """What guests of some pairs lead to in one step, as pairs of the same blocks.
+
+        A pair is a block and a place in `ids`, as one number.
+        """
+        blocks, ids = pairs >> _BITS, self.ids[pairs & _PLACE]
+        parents = self.parents[pairs & _PLACE]
+        above = self.pair(blocks[parents >= 0], parents[parents >= 0])
         starts = np.searchsorted(self.sources, ids)
         counts = np.searchsorted(self.sources, ids, side="right") - starts
         before = np.repeat(np.cumsum(counts) - counts, counts)
         places = np.repeat(starts, counts) + np.arange(int(counts.sum())) - before
-        return np.concatenate([above, pair(np.repeat(blocks, counts), self.targets[places])])
+        return np.concatenate([above, self.pair(np.repeat(blocks, counts), self.targets[places])])
+
+    def pair(self, blocks: Ints, ids: Ints) -> Ints:
+        """Blocks and ids as numbers."""
+        return pair(blocks, np.searchsorted(self.ids, ids))
+
+    def outside(self, pairs: Ints, bits: int) -> Ints:
+        """The pairs of which the id does not lie in the block, once each, ascending."""
+        pairs = np.unique(pairs)
+        outside: Ints = pairs[self.ids[pairs & _PLACE] >> bits != pairs >> _BITS]
+        return outside
 
 
-def pair(blocks: Ints, ids: Ints) -> Ints:
-    """A block and an id as one number."""
-    return (blocks.astype(np.int64) << _BITS) | ids.astype(np.int64)
+def pair(blocks: Ints, places: Ints) -> Ints:
+    """A block, and a place in some array, as one number."""
+    return (blocks.astype(np.int64) << _BITS) | places.astype(np.int64)
 
 
-def parts(pairs: Ints) -> tuple[Ints, Ints]:
-    """The blocks, and the ids."""
-    return pairs >> _BITS, pairs & _ID
+def _unpacked(pairs: Ints, ids: Ints) -> Pairs:
+    return Pairs(pairs >> _BITS, ids[pairs & _PLACE])
 
 
-def closure(start: Ints, reached: Reached, bits: int) -> Ints:
+def closure(start: Pairs, reached: Reached, bits: int) -> Pairs:
     """All pairs of blocks and guests reachable from `start`, without a block's own ids."""
-    known = np.zeros(0, dtype=np.int64)
-    new = _outside(np.unique(start), bits)
+    known = _NONE
+    new = reached.outside(reached.pair(start.blocks, start.ids), bits)
     while len(new):
         known = np.union1d(known, new)
-        new = np.setdiff1d(_outside(np.unique(reached.beyond(new)), bits), known)
-    return known
+        new = np.setdiff1d(reached.outside(reached.beyond(new), bits), known)
+    return _unpacked(known, reached.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,43 +143,43 @@ class Guests:
     """
 
     common: Ints
-    pairs: Ints
+    pairs: Pairs
 
-    def hosted(self) -> Ints:
+    def hosted(self) -> Pairs:
         """Pairs of a block, or `EVERY`, and a guest."""
-        return np.concatenate([self.pairs, _of_every_block(self.common)])
+        return _joined(self.pairs, _of_every_block(self.common))
 
-    def every_pair(self, blocks: int, bits: int) -> Ints:
-        """All pairs of the first `blocks` blocks and their guests, ascending."""
-        numbers = np.arange(blocks, dtype=np.int64)
-        of_all = pair(np.repeat(numbers, len(self.common)), np.tile(self.common, blocks))
-        return np.sort(np.concatenate([_outside(of_all, bits), self.pairs]))
+    def every_pair(self, blocks: range, bits: int) -> Pairs:
+        """All pairs of these blocks, which are all blocks, and their guests."""
+        numbers = np.array(blocks, dtype=np.int64)
+        of_all = Pairs(np.repeat(numbers, len(self.common)), np.tile(self.common, len(blocks)))
+        every = _joined(of_all.outside(bits), self.pairs)
+        return Pairs.of(every.blocks, every.ids)
 
-    def count(self, blocks: int) -> int:
-        """The number of pairs of a block and a guest in the first `blocks` blocks."""
-        return len(self.common) * (blocks - 1) + len(self.pairs)
+    def count(self, blocks: range) -> int:
+        """The number of pairs of a block and a guest in these blocks, which are all blocks."""
+        return len(self.common) * (len(blocks) - 1) + len(self.pairs)
 
 
-def guests_of(common: Ints, crossing: Ints, reached: Reached, bits: int) -> Guests:
+def guests_of(common: Ints, crossing: Pairs, reached: Reached, bits: int) -> Guests:
     """The guests of all blocks, from the common ones and from pairs that lead out of blocks.
 
     The common ones are followed once, not per block: there are as many as statements.
     """
-    start = np.concatenate([_of_every_block(common), crossing])
-    blocks, ids = parts(closure(start, reached, bits))
-    followed = ids[blocks == EVERY]
-    is_other = ~np.isin(ids, followed)
-    return Guests(followed, pair(blocks[is_other], ids[is_other]))
+    followed = closure(_joined(crossing, _of_every_block(common)), reached, bits)
+    everywhere = followed.ids[followed.blocks == EVERY]
+    return Guests(everywhere, followed[~np.isin(followed.ids, everywhere)])
 
 
-def _of_every_block(ids: Ints) -> Ints:
-    return pair(np.full(len(ids), EVERY, dtype=np.int64), ids)
+def _of_every_block(ids: Ints) -> Pairs:
+    return Pairs(np.full(len(ids), EVERY, dtype=np.int64), ids)
 
 
-def _outside(pairs: Ints, bits: int) -> Ints:
-    blocks, ids = parts(pairs)
-    outside: Ints = pairs[ids >> bits != blocks]
-    return outside
+def _joined(first: Pairs, second: Pairs) -> Pairs:
+    """The pairs of both, one after the other."""
+    return Pairs(
+        np.concatenate([first.blocks, second.blocks]), np.concatenate([first.ids, second.ids])
+    )
 
 
 def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth, block_number
 from lakewarden.pipeline.storage.location import Location
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ON_DRIVER: Final = 4_000_000
 """How many pairs of a block and a guest the driver loads at most: some 330 MB."""
 
-PAIRS: Final = "block int, id int"
+PAIRS: Final = "block int, id ID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,76 +45,76 @@ def hosts_of(
     entities: DataFrame,
     edges: DataFrame | None,
     common: Ints,
-    bits: int,
-    blocks: int,
+    space: IdSpace,
     place: Location,
 ) -> Hosts:
     """The guests of the blocks: the `common` ones, and the targets of parents and `edges`.
 
     The folder `place` is for pairs that are not loaded on the driver.
     """
-    reached = _reached(entities, edges, common, bits)
+    bits = space.bits
+    reached = _reached(entities, edges, common, space)
     frames = [_crossing(entities.select("id", "parent").where("parent >= 0"), bits)]
     if edges is not None:
         frames.append(_crossing(edges, bits))
     crossing = parquet_output.union(frames)
-    if blocks * len(reached.ids) <= ON_DRIVER:
-        return _followed_locally(crossing, reached, common, bits, blocks)
-    return _followed_in_spark(crossing, reached, common, bits, blocks, place)
+    if len(space.blocks) * len(reached.ids) <= ON_DRIVER:
+        return _followed_locally(crossing, reached, common, space)
+    return _followed_in_spark(crossing, reached, common, space, place)
 
 
 def _followed_locally(
-    crossing: DataFrame, reached: guests.Reached, common: Ints, bits: int, blocks: int
+    crossing: DataFrame, reached: guests.Reached, common: Ints, space: IdSpace
 ) -> Hosts:
-    spark = crossing.sparkSession
-    pairs = guests.pair(*_columns(crossing))
-    invited = guests.guests_of(common, pairs, reached, bits)
-    hosting, ids = guests.parts(invited.hosted())
-    known = F.broadcast(_frame(spark, block=hosting, id=ids))
-    return Hosts(known, _frame(spark, id=np.unique(ids)), invited.count(blocks))
+    spark, width = crossing.sparkSession, space.width
+    pairs = guests.Pairs(*_columns(crossing))
+    invited = guests.guests_of(common, pairs, reached, space.bits)
+    hosted = invited.hosted()
+    known = F.broadcast(pair_frame(spark, hosted, width))
+    distinct = _frame(spark, width, id=np.unique(hosted.ids))
+    return Hosts(known, distinct, invited.count(space.blocks))
 
 
 def _followed_in_spark(
     crossing: DataFrame,
     reached: guests.Reached,
     common: Ints,
-    bits: int,
-    blocks: int,
+    space: IdSpace,
     place: Location,
 ) -> Hosts:
-    spark = crossing.sparkSession
-    none = np.zeros(0, dtype=np.int64)
-    everywhere = guests.guests_of(common, none, reached, bits)
+    spark, bits, width = crossing.sparkSession, space.bits, space.width
+    everywhere = guests.guests_of(common, guests.NO_PAIRS, reached, bits)
     ids, targets = reached.steps()
-    steps = F.broadcast(_frame(spark, id=ids, target=targets))
-    known = new = _written(crossing.distinct(), place / "0")
+    steps = F.broadcast(_frame(spark, width, id=ids, target=targets))
+    known = new = _written(crossing.distinct(), place / "0", width)
     number = 0
     while parquet_output.count_rows(place / str(number)):
         number += 1
         further = new.join(steps, "id").select("block", F.col("target").alias("id"))
         further = further.where(_is_outside(bits)).distinct()
-        new = _written(further.join(known, ["block", "id"], "left_anti"), place / str(number))
+        unknown = further.join(known, ["block", "id"], "left_anti")
+        new = _written(unknown, place / str(number), width)
         known = known.unionByName(new)
-    others = known.join(F.broadcast(_frame(spark, id=everywhere.common)), "id", "left_anti")
-    hosting, ids = guests.parts(everywhere.hosted())
-    pairs = _written(others, place / "pairs").unionByName(_frame(spark, block=hosting, id=ids))
-    count = everywhere.count(blocks) + parquet_output.count_rows(place / "pairs")
+    common_ids = F.broadcast(_frame(spark, width, id=everywhere.common))
+    others = _written(known.join(common_ids, "id", "left_anti"), place / "pairs", width)
+    pairs = others.unionByName(pair_frame(spark, everywhere.hosted(), width))
+    count = everywhere.count(space.blocks) + parquet_output.count_rows(place / "pairs")
     return Hosts(pairs, pairs.select("id").distinct(), count)
 
 
-def _written(pairs: DataFrame, place: Location) -> DataFrame:
+def _written(pairs: DataFrame, place: Location, width: IdWidth) -> DataFrame:
     parquet_output.write(pairs, place)
-    return parquet_output.read(pairs.sparkSession, place, PAIRS)
+    return parquet_output.read(pairs.sparkSession, place, width.columns(PAIRS))
 
 
 def _is_outside(bits: int) -> Column:
-    return F.shiftright("id", bits) != F.col("block")
+    return block_number("id", bits) != F.col("block")
 
 
 def _crossing(edges: DataFrame, bits: int) -> DataFrame:
     """The blocks, and the ids outside of them that their edges lead to."""
     source, target = edges.columns
-    block = F.shiftright(source, bits)
+    block = block_number(source, bits)
     pairs = edges.select(block.alias("block"), F.col(target).alias("id"))
     return pairs.where(_is_outside(bits)).distinct()
 
@@ -124,37 +125,43 @@ def _columns(frame: DataFrame) -> list[Ints]:
 
 
 def _reached(
-    entities: DataFrame, edges: DataFrame | None, common: Ints, bits: int
+    entities: DataFrame, edges: DataFrame | None, common: Ints, space: IdSpace
 ) -> guests.Reached:
     """The steps from targets of edges, from common guests, and from containers.
 
     Of containers, only those that span several blocks; plus all ancestors of these entities.
     """
-    spark = entities.sparkSession
-    ends_in = F.shiftright(F.col("end") - 1, bits)
-    crossing = entities.where(F.shiftright("id", bits) != ends_in).select("id", "parent")
-    selected = _frame(spark, id=common)
+    spark, bits, width = entities.sparkSession, space.bits, space.width
+    ends_in = block_number(F.col("end") - 1, bits)
+    crossing = entities.where(block_number("id", bits) != ends_in).select("id", "parent")
+    selected = _frame(spark, width, id=common)
     if edges is not None:
         selected = edges.select(F.col("target").alias("id")).unionAll(selected).distinct()
     named = entities.join(selected, "id", "left_semi").select("id", "parent")
     ids, parents = _columns(crossing.unionAll(named))
     missing = np.setdiff1d(parents[parents >= 0], ids)
     while len(missing):
-        above = entities.join(F.broadcast(_frame(spark, id=missing)), "id", "left_semi")
+        above = entities.join(F.broadcast(_frame(spark, width, id=missing)), "id", "left_semi")
         some_ids, some_parents = _columns(above.select("id", "parent"))
         ids, parents = np.concatenate([ids, some_ids]), np.concatenate([parents, some_parents])
         missing = np.setdiff1d(some_parents[some_parents >= 0], ids)
     everyone, places = np.unique(ids, return_index=True)
     sources = targets = np.zeros(0, dtype=np.int64)
     if edges is not None:
-        known = _frame(spark, source=everyone)
+        known = _frame(spark, width, source=everyone)
         sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
     order = np.argsort(sources, kind="stable")
     return guests.Reached(everyone, parents[places], sources[order], targets[order])
 
 
-def _frame(spark: SparkSession, **columns: Ints) -> DataFrame:
-    """32-bit numbers, as a table."""
+def pair_frame(spark: SparkSession, pairs: guests.Pairs, width: IdWidth) -> DataFrame:
+    """Pairs as a table; the columns are `PAIRS`."""
+    columns = {"block": pairs.blocks.astype(np.int32), "id": pairs.ids.astype(width.dtype)}
+    return spark.createDataFrame(pa.table({n: pa.array(cells) for n, cells in columns.items()}))
+
+
+def _frame(spark: SparkSession, width: IdWidth, **columns: Ints) -> DataFrame:
+    """Ids, as a table."""
     return spark.createDataFrame(
-        pa.table({name: pa.array(ids.astype(np.int32)) for name, ids in columns.items()})
+        pa.table({name: width.array(ids) for name, ids in columns.items()})
     )

@@ -41,6 +41,7 @@ from lakewarden.pipeline.index.block import (
     tree_of,
 )
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth
 from lakewarden.pipeline.index.index_facts import check_facts
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.index.validity import interval_of
@@ -137,6 +138,11 @@ class Index:
         return moment(*self.interval)
 
     @property
+    def space(self) -> IdSpace:
+        """Its ids."""
+        return IdSpace.in_facts(self.manifest.facts)
+
+    @property
     def ownerships(self) -> tuple[str, ...]:
         """The ownership types that occur in owner rows, by their number."""
         return tuple(self.manifest.facts["ownerships"])
@@ -215,7 +221,8 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
     """The index as a kernel snapshot: as if the directory had been compiled.
 
     `people` replace those of the directory. Raises `BadInput` if a part of the index does not
-    belong to the others, `Conflict` if another process removed the version meanwhile.
+    belong to the others, `LimitExceeded` for more entities than the kernel numbers, `Conflict` if
+    another process removed the version meanwhile.
     """
     with collection_paused():
         coded = _coded(index, people)
@@ -244,9 +251,14 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
 def _bitmaps(index: Index, count: int) -> tuple[BitMap, ...]:
     """The entities of each scope, from all blocks."""
     rows = read(index.folder / MATCHES, "scope", "bits")
+    return bitmaps_of(rows, count, index.space.width)
+
+
+def bitmaps_of(rows: pa.Table, count: int, width: IdWidth) -> tuple[BitMap, ...]:
+    """The entities of each of `count` scopes, from rows of scope and bits."""
     parts: list[list[BitMap]] = [[] for _ in range(count)]
     for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        parts[scope].append(BitMap.deserialize(bits))
+        parts[scope].append(width.read_places(bits))
     return tuple(BitMap.union(BitMap(), *of_scope) for of_scope in parts)
 
 
@@ -276,16 +288,16 @@ def direct_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
 
 
 def _coded(index: Index, people: People | None) -> Coded:
-    facts = index.manifest.facts
-    count = int(facts["count"])
-    rows = own_rows(index.folder / BLOCKS, int(facts["bits"]), count)
+    space = index.space
+    count = space.places()
+    rows = own_rows(index.folder / BLOCKS, space.bits, count)
     entities, owners, attributes = rows[ENTITY], rows[OWNER], rows[ATTRIBUTE]
     stored = np.flatnonzero(flags(entities.column("flag"))).astype(np.uint32)
     tree = tree_of(
         entities.column("s"),
         entities.column("t").to_pylist(),
-        ints(entities.column("a")),
-        ints(entities.column("b")),
+        ints(entities.column("a")).astype(np.int32, copy=False),
+        ints(entities.column("b")).astype(np.int32, copy=False),
         BitMap(stored),
     )
     memberships, owner = index.memberships(), ints(owners.column("a"))

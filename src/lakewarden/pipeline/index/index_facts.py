@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.index.id_space import FIRST, WIDTH, IdWidth
 from lakewarden.pipeline.storage.location import Location
 
 
@@ -16,6 +17,12 @@ def check_facts(facts: Mapping[str, Any], file: Location) -> None:
         if name not in facts or not is_well_formed(facts[name]):
             what = "is missing" if name not in facts else "is not as it was written"
             raise BadInput(f"is damaged: `{name}` {what}; rebuild the index", where=str(file))
+    if facts.get(WIDTH, IdWidth.WIDE.value) != IdWidth.WIDE.value:
+        what = f"`{WIDTH}` is not one that this release reads"
+        raise BadInput(f"{what}; rebuild the index, or read it with a newer one", where=str(file))
+    if not _is_count(facts.get(FIRST, 0)):
+        what = f"`{FIRST}` is not as it was written"
+        raise BadInput(f"is damaged: {what}; rebuild the index", where=str(file))
 
 
 def _is_text(value: object) -> bool:

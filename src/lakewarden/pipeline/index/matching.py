@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
-from pyroaring import BitMap
 
+from lakewarden.pipeline.index.id_space import Bits
 from lakewarden.pipeline.index.task_context import CompiledBlock
 
 MATCHES: Final = "scope int, block int, n long, bits binary"
@@ -34,10 +34,10 @@ def matches(compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch(columns, schema=_ARROW)
 
 
-def canonical(rows: BitMap) -> bytes:
+def canonical(rows: Bits) -> bytes:
     """The bitmap's bytes: equal for equal sets, independent of how they were built."""
     # Built from its members: where two encodings have equal size, the bitmap would keep its old
     # one.
-    same = BitMap(rows.to_array())
+    same = type(rows)(rows.to_array())
     same.run_optimize()
     return bytes(same.serialize())

@@ -35,6 +35,7 @@ from lakewarden.pipeline.index.containers import (
     separated,
 )
 from lakewarden.pipeline.index.containers import with_ids as members_with_ids
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth
 from lakewarden.pipeline.index.preorder import TOP, Containers, Ids, Sequenced, ids
 from lakewarden.pipeline.storage.location import Location
 
@@ -57,7 +58,7 @@ PLACED = pa.schema(
 )
 """Entities before they get ids."""
 
-ENTITIES: Final = "id int, type string, name string, parent int, end int, stored boolean"
+ENTITIES: Final = "id ID, type string, name string, parent ID, end ID, stored boolean"
 """Entities with ids: `parent` is -1 at the top, `end` is the id after the last descendant."""
 
 _GAPPED: Final = "type string, name string, stored boolean, gap int, part int"
@@ -240,6 +241,7 @@ class Numbered:
     sequenced: Sequenced
     ids: Ids
     starts: list[int]
+    space: IdSpace
 
 
 def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
@@ -354,35 +356,42 @@ def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batche
     return add
 
 
-def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbered:
-    """The numbering, from the stored sorted leaves.
+def numbered(
+    leaves: DataFrame, placed: Placed, sequenced: Sequenced, bits: int, first: int = 0
+) -> Numbered:
+    """The numbering from `first` on, from the stored sorted leaves.
 
-    Raises `LimitExceeded` for more ids than there may be.
+    A block holds 2 to the power of `bits` ids. Raises `LimitExceeded` for more ids than there may
+    be.
     """
     sums = leaves.groupBy("part", "gap").agg(F.sum("weight").alias("size")).toArrow()
     parts, gaps, sizes = (np.asarray(sums.column(n)) for n in ("part", "gap", "size"))
     at_gap = np.bincount(gaps, weights=sizes, minlength=sequenced.size).astype(np.int64)
     in_part = np.bincount(parts, weights=sizes, minlength=1).astype(np.int64)
     starts = (np.cumsum(in_part) - in_part).tolist()
-    return Numbered(placed.containers, placed.stored, sequenced, ids(sequenced, at_gap), starts)
+    known = ids(sequenced, at_gap, first)
+    space = IdSpace.of(known.count, bits, first)
+    return Numbered(placed.containers, placed.stored, sequenced, known, starts, space)
 
 
 def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> DataFrame:
     """The large containers and the leaves with their ids; the columns are `ENTITIES`."""
-    sequenced, known = numbered.sequenced, numbered.ids
+    sequenced, known, width = numbered.sequenced, numbered.ids, numbered.space.width
     own = np.append(known.containers, -1)  # index -1 is the last one
     parents = np.repeat(np.arange(TOP, len(numbered.containers)), np.diff(sequenced.first))
     table = pa.table(
         {
             "gap": pa.array(sequenced.gaps.astype(np.int32)),
-            "containers": pa.array(known.before[sequenced.gaps].astype(np.int32)),
-            "parent": pa.array(own[parents].astype(np.int32)),
+            "containers": width.array(known.before[sequenced.gaps]),
+            "parent": width.array(own[parents]),
         }
     )
-    start = F.element_at(F.array(*map(F.lit, numbered.starts)), F.col("part") + 1)
+    starts = F.array(*map(F.lit, numbered.starts)).cast("array<long>")
+    start = F.element_at(starts, F.col("part") + 1)
     rows = leaves.join(F.broadcast(spark.createDataFrame(table)), "gap")
     rows = rows.withColumn("id", start + F.col("before") + F.col("containers"))
-    id, end = F.col("id").cast("int"), (F.col("id") + F.col("weight")).cast("int")
+    id, end = (F.col("id"), F.col("id") + F.col("weight"))
+    id, end = id.cast(width.sql), end.cast(width.sql)
     rows = rows.select(id.alias("id"), *KEY, "parent", end.alias("end"), "stored")
     return rows.unionByName(_containers(spark, numbered))
 
@@ -394,6 +403,7 @@ def write(
 
     `read` reads them.
     """
+    width = numbered.space.width
     parquet_output.write(with_ids(spark, leaves, numbered), place / "0")
     levels = placed.small.levels
     stored = placed.frame.where("stored")
@@ -401,29 +411,30 @@ def write(
     large = pa.table({name: pa.array(cells, pa.string()) for name, cells in names.items()})
     tasks = max(2, -(-numbered.ids.count // _ROWS_OF_A_TASK))
     for done, level in enumerate(range(len(levels), 0, -1), 1):
-        above = read(spark, place, done).where("end > id + 1")
+        above = read(spark, place, done, width).where("end > id + 1")
         owners = above.join(levels[level - 1], KEY, "left_semi") if len(levels) > 1 else above
-        members = members_with_ids(stored, placed.small, level, owners, large, tasks)
+        members = members_with_ids(stored, placed.small, level, owners, large, tasks, width)
         parquet_output.write(members, place / str(done))
     return len(levels) + 1
 
 
-def read(spark: SparkSession, place: Location, levels: int) -> DataFrame:
+def read(spark: SparkSession, place: Location, levels: int, width: IdWidth) -> DataFrame:
     """The entities with their ids, as written by `write`; the columns are `ENTITIES`."""
-    parts = [parquet_output.read(spark, place / str(level), ENTITIES) for level in range(levels)]
+    columns = width.columns(ENTITIES)
+    parts = [parquet_output.read(spark, place / str(level), columns) for level in range(levels)]
     return parquet_output.union(parts)
 
 
 def _containers(spark: SparkSession, numbered: Numbered) -> DataFrame:
     """The containers with their ids."""
-    own = np.append(numbered.ids.containers, -1)
+    own, width = np.append(numbered.ids.containers, -1), numbered.space.width
     table = pa.table(
         {
-            "id": pa.array(numbered.ids.containers.astype(np.int32)),
+            "id": width.array(numbered.ids.containers),
             "type": pa.array(numbered.containers.types, pa.string()),
             "name": pa.array(numbered.containers.names, pa.string()),
-            "parent": pa.array(own[numbered.containers.parents].astype(np.int32)),
-            "end": pa.array(numbered.ids.ends.astype(np.int32)),
+            "parent": width.array(own[numbered.containers.parents]),
+            "end": width.array(numbered.ids.ends),
             "stored": pa.array(numbered.stored, pa.bool_()),
         }
     )

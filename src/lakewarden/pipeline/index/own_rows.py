@@ -29,8 +29,8 @@ _COLUMNS: Final = ("id", "a", "b", "s", "t", "flag")
 def own_rows(folder: Location, bits: int, count: int) -> Mapping[int, pa.Table]:
     """Rows by kind, see `lakewarden.pipeline.index.block.ROWS`; `s` is dictionary-encoded.
 
-    Blocks hold 2 to the power of `bits` ids; `count` is the number of ids. Raises `BadInput` if a
-    block is missing.
+    Blocks hold 2 to the power of `bits` ids; `count` is the number of ids, which begin at 0. Raises
+    `BadInput` if a block is missing.
     """
     parts_by_kind: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
     for file in parquet_files(folder):

@@ -16,24 +16,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 
 Ints = NDArray[np.int64]
 TOP: Final = -1
 """Stands for the container of the top-level entities."""
-
-
-MOST_IDS: Final = (1 << 31) - 1
-"""The most ids: tables hold them, and the id after the last, in signed integers of 32 bits."""
-
-
-def checked_id_count(count: int) -> int:
-    """The number of ids. Raises `LimitExceeded` for more than `MOST_IDS`: they would wrap."""
-    if count > MOST_IDS:
-        raise LimitExceeded(
-            f"{count:,} entities, and an index has at most {MOST_IDS:,}; divide the realm"
-        )
-    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +108,15 @@ class Ids:
     count: int
 
 
-def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
-    """The ids, given the number of leaves at each place of the sequence.
-
-    Raises `LimitExceeded` for more ids than there may be.
-    """
+def ids(sequenced: Sequenced, leaves: Ints, first: int = 0) -> Ids:
+    """The ids from `first` on, given the number of leaves at each place of the sequence."""
     is_container = np.zeros(sequenced.size, dtype=np.int64)
     is_container[sequenced.places] = 1
     behind = np.cumsum(leaves + is_container)
     start = behind - leaves - is_container
     return Ids(
-        containers=start[sequenced.places],
-        ends=behind[sequenced.ends],
-        before=np.cumsum(is_container) - is_container,
-        count=checked_id_count(int(behind[-1])),
+        containers=first + start[sequenced.places],
+        ends=first + behind[sequenced.ends],
+        before=first + np.cumsum(is_container) - is_container,
+        count=int(behind[-1]),
     )

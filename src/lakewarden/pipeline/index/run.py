@@ -42,8 +42,9 @@ from lakewarden.pipeline.index import block_rows, columns, index, numbering
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, relations_read
 from lakewarden.pipeline.index.hosts import hosts_of
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth, checked_id_count
 from lakewarden.pipeline.index.matching import MATCHES, matches
-from lakewarden.pipeline.index.preorder import checked_id_count, sequence
+from lakewarden.pipeline.index.preorder import sequence
 from lakewarden.pipeline.index.task_context import (
     TaskContext,
     each_block_in,
@@ -73,16 +74,19 @@ def make_index(
     spark: SparkSession,
     now: float | None = None,
     bits: int = numbering.BLOCK_BITS,
+    first: int = 0,
     progress: Progress = silent,
 ) -> Result:
     """Makes an index of the ingested directory `source` in the folder `out`.
 
     Statements are in force as of `now` (default: the clock). A block holds 2 to the power of `bits`
-    entities. Raises `BadInput` for a damaged directory, `LimitExceeded` for more entities than
-    there are ids, `Conflict` if another process works on `out`; `out` is then unchanged.
+    entities. Ids begin at `first`, the first id of a block: only tests begin elsewhere than at 0,
+    to have large ids without as many entities. Raises `BadInput` for a damaged directory,
+    `LimitExceeded` for more entities than there are ids, `Conflict` if another process works on
+    `out`; `out` is then unchanged.
     """
     manifest = directory_manifest.read_manifest(source)
-    checked_id_count(manifest.tables["entities"].rows)  # `number` also counts unstored ones
+    checked_id_count(manifest.tables["entities"].rows, bits)  # `number` counts unstored ones, too
     system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system).all
     start, end = interval(stated, time.time() if now is None else now)
@@ -102,10 +106,11 @@ def make_index(
     if system.text is not None:
         facts["model_text"] = asdict(system.text)
     moment = index.moment(start, end)
-    key = key_of(inputs, {name: str(value) for name, value in facts.items()})
+    told = {**facts, "first": first} if first else facts
+    key = key_of(inputs, {name: str(value) for name, value in told.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)
     job.most_rows = local_mode.ROWS
-    indexing = _Indexing(job, source, manifest, system, stated, moment, bits)
+    indexing = _Indexing(job, source, manifest, system, stated, moment, bits, first)
 
     def publish(folder: Location) -> None:
         (folder / index.STATEMENTS).write_text(text, "utf-8")
@@ -162,6 +167,7 @@ class _Indexing:
     stated: tuple[Statement, ...]
     now: float
     bits: int
+    first: int
 
     def stages(self) -> Iterator[Stage[_Indexing]]:
         """The stages of a small estate, or those on Spark."""
@@ -170,7 +176,7 @@ class _Indexing:
     def facts(self) -> dict[str, Any]:
         """Further values that readers need beside the tables."""
         return {
-            "count": self.context.count,
+            **self.space.facts(),
             "members": [list(entity) for entity in self.members],
             "ownerships": list(self.context.ownerships),
             "scopes": index.scopes_digest(prepared(self.context).table),
@@ -194,10 +200,8 @@ class _Indexing:
         """The data that every task needs."""
         if self.coded is None:
             memberships, ownerships = self._people
-            count = int(self.job.counts("number")["count"])
         else:
             memberships, ownerships = self.coded.memberships, self.coded.ownerships
-            count = len(self.coded.tree)
         return TaskContext(
             self.system.model.name,
             self.system.model.settings,
@@ -205,16 +209,24 @@ class _Indexing:
             ownerships,
             (*self.stated, *map(membership, self.members)),
             self.now,
-            self.bits,
-            count,
+            self.space,
             self.system.text,
         )
+
+    @property
+    def space(self) -> IdSpace:
+        """The ids, once they are counted."""
+        if self.coded is None:
+            count = int(self.job.counts("number")["count"])
+        else:
+            count = len(self.coded.tree)
+        return IdSpace.of(count, self.bits, self.first)
 
     # a small estate
 
     @cached_property
     def coded(self) -> Coded | None:
-        """The coded facts, if they are few and fit into one block; else None."""
+        """The coded facts, if they are few and fit into one block of narrow ids; else None."""
         rows = sum(map(self._rows, self.manifest.tables))
         expect(self.job.spark, rows)
         is_small = local_mode.is_small(rows, self.job.spark)
@@ -226,7 +238,8 @@ class _Indexing:
         if loaded.manifest != self.manifest:
             raise Conflict(f"another process made a version of `{self.source}`; run again")
         coded = code(loaded.facts, self.system.model, self.system.spelling)
-        if len(coded.tree) > 1 << self.bits:
+        space = IdSpace.of(len(coded.tree), self.bits, self.first)
+        if len(space.blocks) > 1 or space.width is not IdWidth.NARROW or space.first:
             return None
         message = f"{self._rows('entities'):,} entities, {len(coded.tree):,} ids"
         self.job.keep_in_memory("read", began, message)
@@ -305,7 +318,7 @@ class _Indexing:
         leaves = numbering.sort_leaves(spark, placed, order, self.bits)
         parquet_output.write(leaves, folder / "leaves")
         leaves = parquet_output.read(spark, folder / "leaves", numbering.LEAVES)
-        numbers = numbering.numbered(leaves, placed, order)
+        numbers = numbering.numbered(leaves, placed, order, self.bits, self.first)
         levels = numbering.write(spark, leaves, numbers, placed, folder / "entities")
         for place in (folder / "leaves", *folder.glob("containers*")):
             remove_tree(place)
@@ -319,7 +332,8 @@ class _Indexing:
     @property
     def _entities(self) -> DataFrame:
         place = self.job.folder("number") / "entities"
-        return numbering.read(self.job.spark, place, int(self.job.counts("number")["levels"]))
+        levels = int(self.job.counts("number")["levels"])
+        return numbering.read(self.job.spark, place, levels, self.space.width)
 
     def _entities_named_in(self, rows: DataFrame, type: str) -> DataFrame:
         """The entities that the rows may name; the column `type` has the types of those.
@@ -338,7 +352,8 @@ class _Indexing:
             targets, place = self._targets(self.job.folder("number")), folder / "targets"
             entities = self._entities_named_in(targets, "type")
             parquet_output.write(block_rows.with_ids(targets, entities), place)
-            known = parquet_output.read(self.job.spark, place, block_rows.TARGETS_WITH_IDS)
+            columns = self.space.width.columns(block_rows.TARGETS_WITH_IDS)
+            known = parquet_output.read(self.job.spark, place, columns)
             relations = self._table("relations")
             entities = self._entities_named_in(relations, "source_type")
             frames["edges"] = block_rows.edges(relations, entities, known)
@@ -357,7 +372,9 @@ class _Indexing:
 
     def _coded(self, name: str, schema: str) -> DataFrame | None:
         place = self.job.folder("code") / name
-        return parquet_output.read(self.job.spark, place, schema) if place.exists() else None
+        if not place.exists():
+            return None
+        return parquet_output.read(self.job.spark, place, self.space.width.columns(schema))
 
     def gather(self, folder: Location) -> Counts:
         context = self.context
@@ -369,13 +386,13 @@ class _Indexing:
         )
         kinds = sorted(relations_read(self.system.model))
         named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))
-        common = block_rows.everywhere(tables, named, self.system.model)
+        common = block_rows.everywhere(tables, named, self.system.model, self.first)
         edges, place = tables.edges_of(kinds), folder / "guests"
-        hosts = hosts_of(tables.entities, edges, common, context.bits, context.blocks, place)
-        rows = block_rows.rows(tables, hosts, context.bits, context.blocks)
+        hosts = hosts_of(tables.entities, edges, common, context.space, place)
+        rows = block_rows.rows(tables, hosts, context.space)
         ordered = rows.repartitionById(context.blocks, "block")
         # Sorted by block, kind and id: a file has one block, and sorting by one number is fastest.
-        place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
+        place_in_block = F.shiftleft(F.col("what").cast("long"), _KIND_AT) + F.col("id")
         ordered = ordered.sortWithinPartitions(place_in_block)
         parquet_output.write(ordered, folder / index.BLOCKS)
         written = parquet_output.count_rows(folder / index.BLOCKS)
@@ -387,6 +404,9 @@ class _Indexing:
         parquet_output.write(matched, folder / index.MATCHES)
         return _matched(folder)
 
+
+_KIND_AT: Final = 60
+"""The bit at which a row's kind begins in the number that orders it; no id has so many bits."""
 
 _MATCHED: Final = "{scopes:,} scopes, {rows:,} bitmaps"
 STAGES: Final = (

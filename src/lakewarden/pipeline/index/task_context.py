@@ -27,6 +27,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
+from lakewarden.pipeline.index.id_space import IdSpace
 from lakewarden.pipeline.index.index import BLOCKS, Index
 from lakewarden.pipeline.session import expect, runs_locally
 from lakewarden.pipeline.storage.files import parquet_files
@@ -49,8 +50,8 @@ _TASKS_OF_A_CORE: Final = 2
 class TaskContext:
     """The realm without its entities: the model, the memberships, and the statements.
 
-    `statements` include implied ones. `now` is the moment of the question. The ids from 0 to before
-    `count` are in blocks of 2 to the power of `bits`.
+    `statements` include implied ones. `now` is the moment of the question. `space` are the ids of
+    the entities, and their blocks.
     """
 
     model: str
@@ -59,20 +60,20 @@ class TaskContext:
     ownerships: tuple[str, ...]
     statements: tuple[Statement, ...]
     now: float
-    bits: int
-    count: int
+    space: IdSpace
     model_text: ModelText | None = None
     key: str = field(default_factory=lambda: uuid4().hex, compare=False)
     """Identifies this estate: a process prepares it once for many blocks."""
 
     @property
+    def bits(self) -> int:
+        """A block holds 2 to the power of this number of ids."""
+        return self.space.bits
+
+    @property
     def blocks(self) -> int:
         """The number of blocks."""
-        return -(-self.count >> self.bits)
-
-    def own(self, block: int) -> tuple[int, int]:
-        """The block's own ids: the first, and the one after the last."""
-        return block << self.bits, min((block + 1) << self.bits, self.count)
+        return len(self.space.blocks)
 
 
 def task_context_of(index: Index, statements: Iterable[Statement] | None = None) -> TaskContext:
@@ -91,15 +92,14 @@ def task_context_of(index: Index, statements: Iterable[Statement] | None = None)
         ownerships=index.ownerships,
         statements=(*stated, *implied),
         now=index.now,
-        bits=int(facts["bits"]),
-        count=int(facts["count"]),
+        space=index.space,
         model_text=index.system.text,
     )
 
 
 def blocks_of(index: Index, spark: SparkSession) -> DataFrame:
     """The rows of all blocks of an index; see `each_block`."""
-    return parquet_output.read(spark, index.folder / BLOCKS, ROWS)
+    return parquet_output.read(spark, index.folder / BLOCKS, index.space.width.columns(ROWS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,8 @@ def each_block_in(
     On this machine the tasks open the files themselves: the rows do not pass through Java.
     """
     if isinstance(place, RemotePath) or not runs_locally(spark):
-        return each_block(parquet_output.read(spark, place, ROWS), context, function, schema)
+        columns = context.space.width.columns(ROWS)
+        return each_block(parquet_output.read(spark, place, columns), context, function, schema)
     files = parquet_files(place.absolute())
     tasks = max(1, min(len(files), _TASKS_OF_A_CORE * spark.sparkContext.defaultParallelism))
 
@@ -208,8 +209,8 @@ def write_each_block(
     worker and sending it the estate.
     """
     blocks = index.folder / BLOCKS
-    expect(spark, context.count)
-    if context.blocks <= 1 and local_mode.is_small(context.count, spark):
+    expect(spark, context.space.count)
+    if context.blocks <= 1 and local_mode.is_small(context.space.count, spark):
         rows = (rows for file in parquet_files(blocks) for rows in _rows_of(file))
         judgements = map_blocks_locally(rows, context, function)
         parquet_output.put(judgements, parquet_output.arrow_schema(schema), place)
@@ -230,8 +231,8 @@ def map_blocks_locally(batches: Batches, context: TaskContext, function: BlockFu
 
 def compiled(number: int, rows: pa.Table, context: TaskContext) -> CompiledBlock:
     """The block of these rows. Raises `WardenError` if some are missing."""
-    known, own = prepared(context), context.own(number)
-    block = block_of(rows, own, known.system, known.people)
+    known, own = prepared(context), context.space.own(number)
+    block = block_of(rows, own, known.system, known.people, context.space.width)
     if block.stop - block.start != own[1] - own[0]:
         raise WardenError(f"block {number} is not whole; rebuild the index")
     return CompiledBlock(number, block, known.table)

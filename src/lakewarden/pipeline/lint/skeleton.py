@@ -34,7 +34,8 @@ from lakewarden.pipeline.index.block import (
     attributes_of,
     edges_of,
 )
-from lakewarden.pipeline.index.index import MATCHES, Index, scopes_digest
+from lakewarden.pipeline.index.id_space import block_number
+from lakewarden.pipeline.index.index import MATCHES, Index, bitmaps_of, scopes_digest
 from lakewarden.pipeline.index.matching import MATCHES as COLUMNS
 from lakewarden.pipeline.index.task_context import NO_REVISION, blocks_of, prepared, task_context_of
 
@@ -75,22 +76,26 @@ def _named(rows: DataFrame) -> list[tuple[int, Entity]]:
 
 
 def skeleton(index: Index, spark: SparkSession) -> Skeleton:
-    """The skeleton of an index. Raises `BadInput` if its scopes belong to other statements."""
+    """The skeleton of an index.
+
+    Raises `BadInput` if its scopes belong to other statements, `LimitExceeded` for more entities
+    than the kernel numbers.
+    """
     context = task_context_of(index)
     table = prepared(context).table
     if scopes_digest(table) != index.manifest.facts["scopes"]:
         raise BadInput("was made of other statements; rebuild the index", where=str(index.out))
-    bits = int(index.manifest.facts["bits"])
-    own = blocks_of(index, spark).where(F.shiftright("id", bits) == F.col("block"))
+    count, home = index.space.places(), block_number("id", index.space.bits)
+    own = blocks_of(index, spark).where(home == F.col("block"))
     entities = own.where(F.col("what") == ENTITY)
     register = Register()
     coded = Coded(
         model=index.system.model,
         spelling=index.system.spelling,
-        tree=_tree(entities, context.count, register),
+        tree=_tree(entities, count, register),
         memberships=context.memberships,
-        relations=_relations(own, index, context.count),
-        owners=_owners(own, index, context.count),
+        relations=_relations(own, index, count),
+        owners=_owners(own, index, count),
         ownerships=index.ownerships,
         attributes=_attributes(own),
     )
@@ -160,10 +165,7 @@ def _bitmaps(index: Index, spark: SparkSession, count: int) -> tuple[BitMap, ...
         .select("scope", "bits")
         .toArrow()
     )
-    parts: list[list[BitMap]] = [[] for _ in range(count)]
-    for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        parts[scope].append(BitMap.deserialize(bits))
-    return tuple(BitMap.union(BitMap(), *of_scope) for of_scope in parts)
+    return bitmaps_of(rows, count, index.space.width)
 
 
 def _columns(frame: DataFrame) -> list[Ints]:

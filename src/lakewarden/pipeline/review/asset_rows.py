@@ -68,7 +68,7 @@ class Listing:
         return batch(
             what=np.full(len(ids), ASSET, dtype=np.int32),
             type=[type] * len(ids),
-            id=(ids - self._block.start + self._block.first).astype(np.int32),
+            id=self._block.ids_of(ids),
             text=[names[id] for id in ids.tolist()],
             container=pa.array(above, pa.string()).take(pa.array(codes)),
             owners=self._owners(ids),

@@ -28,7 +28,6 @@ from lakewarden.pipeline.review.schemas import (
     BY_TAG,
     GROUPS,
     ORPHANS,
-    SCHEMAS,
     principal_label,
 )
 
@@ -67,7 +66,12 @@ class Describing:
     """
 
     def __init__(
-        self, people: People, removed: frozenset[int], coarse: Reached, labels: Labels
+        self,
+        people: People,
+        removed: frozenset[int],
+        coarse: Reached,
+        labels: Labels,
+        schemas: Mapping[str, pa.Schema],
     ) -> None:
         memberships, model = people.memberships, people.model
         self._names = pa.array(
@@ -83,6 +87,7 @@ class Describing:
             for at, of in coarse.items()
         }
         self._labels = labels
+        self._schemas = schemas
         self.owners: Counter[str] = Counter()
         self.groups: Counter[tuple[str, str, int, bytes | None]] = Counter()
 
@@ -98,16 +103,18 @@ class Describing:
             BY_TAG: self._labels.tags(ids),
         }
         self._count(owners, belongs, by_way)
+        schema = self._schemas[BY_ASSET]
         columns = [
-            *(batch.column(name) for name in ("id", "type", "text")),
+            batch.column("id").cast(schema.field("id").type),
+            *(batch.column(name) for name in ("type", "text")),
             *(*belongs.values(), owners),
             *map(_hex, by_way),
             *(pc.list_element(counts, way) for way in range(len(WAYS))),
         ]
-        table = pa.Table.from_arrays(columns, schema=SCHEMAS[BY_ASSET])
+        table = pa.Table.from_arrays(columns, schema=schema)
         reasons = self._reasons(batch)
         orphaned = table.append_column("reason", reasons).filter(reasons.is_valid())
-        return table, orphaned.select(SCHEMAS[ORPHANS].names)
+        return table, orphaned.select(self._schemas[ORPHANS].names)
 
     def _named(self, owners: pa.ListArray) -> pa.ListArray:
         return pa.ListArray.from_arrays(_offsets(owners), self._names.take(owners.flatten()))

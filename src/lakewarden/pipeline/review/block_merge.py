@@ -263,7 +263,7 @@ def members(folders: Iterable[Location], matters: pa.Table, bits: int) -> Iterat
         columns_of_table = {
             "matter": part.column("matter"),
             "class": [key.hex() for key in part.column("key").to_pylist()],
-            "block": pc.shift_right(part.column("id"), bits),
+            "block": pc.shift_right(part.column("id"), bits).cast(pa.int32()),
             "n": part.column("n"),
             "bits": part.column("bits"),
         }
@@ -272,7 +272,7 @@ def members(folders: Iterable[Location], matters: pa.Table, bits: int) -> Iterat
 
 def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
     """The names of some entities."""
-    id_array = pa.array(sorted(ids), pa.int32())
+    id_array = pa.array(sorted(ids), pa.int64())
     chosen = (ds.field("what") == ASSET) & pc.is_in(ds.field("id"), value_set=id_array)
     table = rows.to_table(columns=["id", "text"], filter=chosen)
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))

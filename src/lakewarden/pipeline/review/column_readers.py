@@ -74,7 +74,7 @@ class ColumnReaders:
         yield batch(
             what=[COLUMN] * len(columns),
             type=[type] * len(columns),
-            id=(columns - self._block.start + self._block.first).astype(np.int32),
+            id=self._block.ids_of(columns),
             text=[tree.names[column] for column in columns.tolist()],
             container=[":".join(tree.entity(table)) for table in tables.tolist()],
             statements=[[mask.statement.id for mask in of] for of in masks_of],

@@ -16,6 +16,7 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import nobody
+from lakewarden.pipeline.index.id_space import Bits
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext, write_each_block
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int32]
 
-COMPARED: Final = "comparison int, user int, id int, truth boolean"
+COMPARED: Final = "comparison int, user int, id long, truth boolean"
 """Whether a comparison holds for a user, according to the entity `id` that represents the user."""
 
 
@@ -179,7 +180,7 @@ class _Finder:
         )
         yield from _gained(GAINS, type, number, self._owning.gains(column, ids))
 
-    def _members(self, column: Column, plain: list[int], ids: Ids) -> Iterator[tuple[int, BitMap]]:
+    def _members(self, column: Column, plain: list[int], ids: Ids) -> Iterator[tuple[int, Bits]]:
         """The classes, except that of nobody: the residue, and its entities in the estate."""
         distinct = sorted(set(plain))
         places = np.searchsorted(distinct, plain)[column.codes]
@@ -189,12 +190,12 @@ class _Finder:
                 self._shown.add(residue)
                 yield residue, members
 
-    def _parted(self, codes: NDArray[np.int64], count: int, ids: Ids) -> Iterator[BitMap]:
+    def _parted(self, codes: NDArray[np.int64], count: int, ids: Ids) -> Iterator[Bits]:
         """The entities of the estate by code."""
         order = np.argsort(codes.astype(small(count)), kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=count))
-        moved = (ids[order] - self._block.start + self._block.first).astype(np.uint32)
-        yield from map(BitMap, np.split(moved, ends[:-1]))
+        moved = self._block.ids_of(ids[order])
+        yield from map(self._block.width.bitmap, np.split(moved, ends[:-1]))
 
     # groups
 
@@ -285,7 +286,7 @@ def comparison_evaluator(
                 node = Compare(comparison.attribute, comparison.operator, comparison.value)
                 truth = point.compare_for(node, id, Principal(*principal))
                 rows.append((number, user, id - block.start + block.first, truth))
-        types = (pa.int32(), pa.int32(), pa.int32(), pa.bool_())
+        types = (pa.int32(), pa.int32(), pa.int64(), pa.bool_())
         columns = zip(*rows, strict=True) if rows else ((),) * 4
         arrays = [pa.array(list(c), t) for c, t in zip(columns, types, strict=True)]
         yield pa.record_batch(arrays, names=["comparison", "user", "id", "truth"])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.pipeline.index.block import EDGE, ENTITY
 from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
@@ -23,6 +23,8 @@ DOMAINS: Final = ("domain", "product_domain")
 TAGS: Final = ("tag",)
 TERMS: Final = ("term",)
 """The relations to domains, tags and terms, in the models that have them."""
+
+_MOST: Final = (1 << 63) - 1
 
 Ids = NDArray[np.int32]
 Pairs = NDArray[np.int64]
@@ -79,6 +81,8 @@ def labels_of(index: Index) -> Labels:
     edges_by_kind = []
     for entities, of_edge in edges:
         labels = places[np.searchsorted(targets, of_edge)]
+        if int(entities.max(initial=0)) >= _MOST // max(1, len(names)):
+            raise LimitExceeded("too many entities and labels for a review")
         pairs = np.unique(entities.astype(np.int64) * max(1, len(names)) + labels)
         edges_by_kind.append(_Edges(*np.divmod(pairs, max(1, len(names)))))
     return Labels(pa.array([names[place] for place in order], pa.string()), *edges_by_kind)

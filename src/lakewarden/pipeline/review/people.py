@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.labels import Labels, Sensitive
 from lakewarden.pipeline.review.row import PEOPLE as AUDIENCE
-from lakewarden.pipeline.review.schemas import COLUMNS, PEOPLE, SCHEMAS
+from lakewarden.pipeline.review.schemas import COLUMNS, PEOPLE
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file, read_table
 
@@ -33,7 +33,12 @@ class Naming:
     """Names the people of the assets that blocks found, batch by batch."""
 
     def __init__(
-        self, rows: ds.Dataset, people: People, labels: Labels, sensitive: Sensitive
+        self,
+        rows: ds.Dataset,
+        people: People,
+        labels: Labels,
+        sensitive: Sensitive,
+        schemas: Mapping[str, pa.Schema],
     ) -> None:
         chosen = ds.field("what") == AUDIENCE
         audiences = rows.to_table(columns=["key", "n", "owners"], filter=chosen).combine_chunks()
@@ -51,6 +56,7 @@ class Naming:
         self._names = pa.ListArray.from_arrays(offsets, names.take(users.flatten()))
         self._labels = labels
         self._sensitive = sensitive
+        self._schemas = schemas
         self._count = 0
 
     def tables(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
@@ -58,11 +64,13 @@ class Naming:
         ids = ints(batch.column("id"))
         pages = (self._count + np.arange(len(batch))) // PAGE + 1
         self._count += len(batch)
+        schema = self._schemas[PEOPLE]
         of_way = [pc.list_element(batch.column("people"), way) for way in range(len(WAYS))]
         places = [pc.index_in(keys, value_set=self._keys) for keys in of_way]
         known = [
             pa.array(pages, pa.int32()),
-            *(batch.column(name) for name in ("id", "type", "text")),
+            batch.column("id").cast(schema.field("id").type),
+            *(batch.column(name) for name in ("type", "text")),
             self._sensitive.of(self._labels.tags(ids), self._labels.terms(ids)),
         ]
         for start in range(0, len(batch), PAGE):
@@ -72,7 +80,7 @@ class Naming:
                 *(self._names.take(at) for at in on_page),
                 *(self._counts.take(at) for at in on_page),
             ]
-            yield pa.Table.from_arrays(columns, schema=SCHEMAS[PEOPLE])
+            yield pa.Table.from_arrays(columns, schema=schema)
 
     def columns(self, batch: pa.RecordBatch) -> pa.Table:
         """The rows of `columns` with a mask or a sensitive label, from some findings.
@@ -83,20 +91,22 @@ class Naming:
         sensitive = self._sensitive.of(self._labels.tags(ids), self._labels.terms(ids))
         people = (pc.list_element(batch.column("people"), place) for place in (0, 1))
         places = [pc.index_in(keys, value_set=self._keys) for keys in people]
+        schema = self._schemas[COLUMNS]
         columns = [
-            *(batch.column(name) for name in ("id", "type", "text", "container")),
+            batch.column("id").cast(schema.field("id").type),
+            *(batch.column(name) for name in ("type", "text", "container")),
             *(sensitive, batch.column("statements")),
             *(self._names.take(at) for at in places),
             *(self._counts.take(at) for at in places),
         ]
-        table = pa.Table.from_arrays(columns, schema=SCHEMAS[COLUMNS])
+        table = pa.Table.from_arrays(columns, schema=schema)
         sizes = (pc.list_value_length(table.column(name)) for name in ("sensitive", "masks"))
         return table.filter(pc.greater(pc.add(*sizes), 0))
 
 
-def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def paged(parts: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
     """The same rows, a page at a time."""
-    left = SCHEMAS[PEOPLE].empty_table()
+    left = schema.empty_table()
     for part in parts:
         left = pa.concat_tables([left, part]).combine_chunks()
         full_pages = len(left) // PAGE * PAGE

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lakewarden.pipeline import parquet_output
 
 FINDINGS: Final = (
-    "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
+    "what int, type string, matter int, key binary, n long, id long, bits binary, text string,"
     " container string, owners array<int>, keys array<binary>, counts array<long>,"
     " users binary, every binary, people array<binary>, statements array<string>"
 )
@@ -38,7 +38,7 @@ _ARROW = pa.schema(
         ("matter", pa.int32()),
         ("key", pa.binary()),
         ("n", pa.int64()),
-        ("id", pa.int32()),
+        ("id", pa.int64()),
         ("bits", pa.binary()),
         ("text", pa.string()),
         ("container", pa.string()),

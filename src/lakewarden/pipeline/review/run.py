@@ -56,6 +56,7 @@ from lakewarden.pipeline.review.schemas import (
     PEOPLE,
     REVIEW,
     SCHEMAS,
+    schemas,
 )
 from lakewarden.pipeline.review.spreadsheet import export
 from lakewarden.pipeline.review.summary import Source, age_of, facts_of, summed
@@ -187,12 +188,14 @@ class _Reviewing:
         findings = self._gathered
         coarse = assets.reached(findings, self.chosen)
         labels = labels_of(self.index)
-        describing = assets.Describing(findings.people, findings.removed_users, coarse, labels)
+        removed, tables = findings.removed_users, self._schemas
+        describing = assets.Describing(findings.people, removed, coarse, labels, tables)
         sizes = self._put_assets(describing, folder)
-        naming = people.Naming(self._blocks, findings.people, labels, self.sensitive)
-        _put_each(people.paged(self._named(naming)), folder / PEOPLE)
+        naming = people.Naming(self._blocks, findings.people, labels, self.sensitive, tables)
+        pages = people.paged(self._named(naming), tables[PEOPLE])
+        _put_each(pages, folder / PEOPLE, tables[PEOPLE])
         columns = self._findings(COLUMN, people.COLUMN_FINDINGS)
-        _put_each(map(naming.columns, columns), folder / COLUMNS)
+        _put_each(map(naming.columns, columns), folder / COLUMNS, tables[COLUMNS])
         known = assets.standing(findings.people, findings.removed_users)
         owners = sorted((owner, n, *known[owner]) for owner, n in describing.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
@@ -200,12 +203,17 @@ class _Reviewing:
             _put(table(group, zip(*rows, strict=True)), folder / group)
         return sizes
 
+    @property
+    def _schemas(self) -> Mapping[str, pa.Schema]:
+        """The columns of the tables."""
+        return schemas(self.index.space.width)
+
     def _put_assets(self, describing: assets.Describing, folder: Location) -> dict[str, Any]:
         """Writes the tables of assets while they are described, batch by batch."""
         sizes = {"assets": 0, "orphans": 0}
         with (
-            parquet_output.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
-            parquet_output.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
+            parquet_output.writer(self._schemas[BY_ASSET], folder / BY_ASSET) as by_asset,
+            parquet_output.writer(self._schemas[ORPHANS], folder / ORPHANS) as orphans,
         ):
             for batch in self._findings(ASSET, assets.FINDING_COLUMNS):
                 described, orphaned = describing.tables(batch)
@@ -231,13 +239,12 @@ class _Reviewing:
 
     def merge(self, folder: Location) -> Counts:
         tables = Tables(self._gathered, self.chosen, self.use)
-        sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW)}
+        sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW, SCHEMAS[REVIEW])}
         for name, rows in tables.others():
             _put(rows, folder / name)
             sizes[name] = rows.num_rows
-        bits = int(self.index.manifest.facts["bits"])
-        parts = members(self._folders(), tables.matters(), bits)
-        _put_each(parts, folder / MEMBERS)
+        parts = members(self._folders(), tables.matters(), self.index.space.bits)
+        _put_each(parts, folder / MEMBERS, SCHEMAS[MEMBERS])
         return sizes
 
     def write(self, folder: Location) -> Counts:
@@ -284,10 +291,10 @@ STAGES: Final = (
 )
 
 
-def _put_each(parts: Iterable[pa.Table], folder: Location) -> int:
+def _put_each(parts: Iterable[pa.Table], folder: Location, schema: pa.Schema) -> int:
     """Writes a table part by part; returns the number of rows."""
     count = 0
-    with parquet_output.writer(SCHEMAS[folder.name], folder) as out:
+    with parquet_output.writer(schema, folder) as out:
         for rows in parts:
             out.write_table(rows)
             count += rows.num_rows
@@ -295,4 +302,4 @@ def _put_each(parts: Iterable[pa.Table], folder: Location) -> int:
 
 
 def _put(rows: pa.Table, folder: Location) -> None:
-    _put_each([rows], folder)
+    _put_each([rows], folder, rows.schema)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import pyarrow as pa
 
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.index.id_space import IdWidth
 
 QUESTIONS: Final = "questions"
 REVIEW: Final = "review"
@@ -31,6 +33,8 @@ GROUPS: Final = (BY_DOMAIN, BY_TAG, BY_CONTAINER)
 
 _N, _LONG, _TEXT, _IS, _BITS = pa.int32(), pa.int64(), pa.string(), pa.bool_(), pa.binary()
 _NUMBERS, _LONGS, _TEXTS = pa.list_(_N), pa.list_(_LONG), pa.list_(_TEXT)
+_ID: Final = pa.null()
+"""Stands for the type of ids, which depends on the index."""
 
 _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     QUESTIONS: {
@@ -89,7 +93,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "as_owner": _LONGS,
     },
     BY_ASSET: {
-        "id": _N,
+        "id": _ID,
         "type": _TEXT,
         "name": _TEXT,
         "container": _TEXT,
@@ -101,7 +105,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     },
     PEOPLE: {
         "page": _N,
-        "id": _N,
+        "id": _ID,
         "type": _TEXT,
         "name": _TEXT,
         "sensitive": _TEXTS,
@@ -109,7 +113,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         **{f"{way}_n": _N for way in WAYS},
     },
     COLUMNS: {
-        "id": _N,
+        "id": _ID,
         "type": _TEXT,
         "name": _TEXT,
         "table": _TEXT,
@@ -126,7 +130,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     },
     OWNERS: {"owner": _TEXT, "assets": _LONG, "stored": _IS, "removed": _IS},
     ORPHANS: {
-        "id": _N,
+        "id": _ID,
         "type": _TEXT,
         "name": _TEXT,
         "container": _TEXT,
@@ -137,15 +141,23 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
     PRINCIPALS: {"principal": _N, "kind": _TEXT, "name": _TEXT, "stored": _IS},
 }
 
-SCHEMAS: Final[Mapping[str, pa.Schema]] = {
-    name: pa.schema(list(columns.items())) for name, columns in _COLUMNS.items()
-}
-"""The columns of the tables.
 
-Bitmaps are portable roaring bitmaps: `users` and `users_of_all` contain numbers of `principals`,
-`role_sets` numbers of `role_sets`, `bits` ids of `by_asset`. `matters` and the lists after it
-correspond element by element.
-"""
+@cache
+def schemas(width: IdWidth) -> Mapping[str, pa.Schema]:
+    """The columns of the tables of an index with ids of this width.
+
+    Bitmaps are portable roaring bitmaps: `users` and `users_of_all` contain numbers of
+    `principals`, `role_sets` numbers of `role_sets`, `bits` ids of `by_asset`. `matters` and the
+    lists after it correspond element by element.
+    """
+    return {
+        name: pa.schema([(c, width.arrow if of is _ID else of) for c, of in columns.items()])
+        for name, columns in _COLUMNS.items()
+    }
+
+
+SCHEMAS: Final = schemas(IdWidth.NARROW)
+"""The tables, with columns for ids of 32 bits."""
 
 
 EXACT: Final = "exact"

@@ -12,6 +12,8 @@ import numpy as np
 
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index.guests import Pairs
+from lakewarden.pipeline.index.id_space import IdSpace
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.stream.id_shift import Shift
@@ -21,22 +23,24 @@ from lakewarden.pipeline.stream.skeleton import Ints, Skeleton
 
 
 def guests_now(
-    nodes: Nodes, changed: Changed, shift: Shift, edges: CurrentRows[Edge], common: Ints, bits: int
-) -> Ints:
-    """The new pairs of blocks and guests, as in `guests.guests_of`; ascending."""
+    nodes: Nodes,
+    changed: Changed,
+    shift: Shift,
+    edges: CurrentRows[Edge],
+    common: Ints,
+    space: IdSpace,
+) -> Pairs:
+    """The new pairs of blocks and guests, as in `guests.guests_of`; `space` are the new ids."""
+    bits = space.bits
     parents = _parents(nodes.skeleton, changed, shift)
     sources, targets = _relations_read(nodes, shift, edges)
     everyone = np.arange(shift.count, dtype=np.int64)
     inner = np.flatnonzero(parents >= 0)
-    crossing = [_crossing(inner, parents[inner], bits), _crossing(sources, targets, bits)]
+    starts, led = np.concatenate([inner, sources]), np.concatenate([parents[inner], targets])
+    crossing = Pairs(starts >> bits, led).outside(bits)
     reached = guests.Reached(everyone, parents, sources, targets)
-    invited = guests.guests_of(common, np.concatenate(crossing), reached, bits)
-    return invited.every_pair(-(-shift.count >> bits), bits)
-
-
-def _crossing(sources: Ints, targets: Ints, bits: int) -> Ints:
-    crosses = (sources >> bits) != (targets >> bits)
-    return np.unique(guests.pair(sources[crosses] >> bits, targets[crosses]))
+    invited = guests.guests_of(common, crossing, reached, bits)
+    return invited.every_pair(space.blocks, bits)
 
 
 def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
@@ -100,16 +104,16 @@ def changed_ids(
 
 
 def affected_blocks(
-    touched: Ints, pairs: Ints, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
+    touched: Ints, pairs: Pairs, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
 ) -> frozenset[int]:
     """The blocks that must be judged again.
 
     Those with a changed entity or guest, and those that lost a guest.
     """
-    blocks, ids = guests.parts(pairs)
-    block_numbers = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
-    before, guests_before = guests.parts(bones.guests)
-    lost = before[np.isin(guests_before, np.array(sorted(removed), np.int64))]
+    reached = pairs.blocks[np.isin(pairs.ids, touched)]
+    block_numbers = {*(touched >> bits).tolist(), *reached.tolist()}
+    before = bones.guests
+    lost = before.blocks[np.isin(before.ids, np.array(sorted(removed), np.int64))]
     for block in np.unique(lost).tolist():
         stop = min((block + 1) << bits, bones.count)
         now = shift.ids(np.arange(block << bits, stop, dtype=np.int64))
@@ -118,17 +122,16 @@ def affected_blocks(
 
 
 def rewritten(
-    dirty: frozenset[int], pairs: Ints, bones: Skeleton, owners: Ints, bits: int
+    dirty: frozenset[int], pairs: Pairs, bones: Skeleton, owners: Ints, bits: int
 ) -> frozenset[int]:
     """If ids stay: the blocks with any changed row, and those in the same files.
 
     `owners` maps numbers of principals to their new numbers.
     """
-    differing, _ = guests.parts(np.setxor1d(pairs, bones.guests))
+    differing = pairs.differing(bones.guests)
     renumbered = bones.owners.ids[owners[bones.owners.to] != bones.owners.to]
-    blocks, ids = guests.parts(pairs)
     block_numbers = {*dirty, *differing.tolist(), *(renumbered >> bits).tolist()}
-    block_numbers.update(blocks[np.isin(ids, renumbered)].tolist())
+    block_numbers.update(pairs.blocks[np.isin(pairs.ids, renumbered)].tolist())
     for together in bones.files.values():
         if not together.isdisjoint(block_numbers):
             block_numbers |= together

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pipeline import local_mode, parquet_output
-from lakewarden.pipeline.index import guests, index
+from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.block import ROWS
+from lakewarden.pipeline.index.hosts import pair_frame
+from lakewarden.pipeline.index.id_space import block_number
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.task_context import blocks_of, each_block
@@ -176,28 +177,28 @@ class _Batch:
 
     def _rows(self) -> DataFrame:
         """The rows of the blocks to write, as in `block_rows.rows`."""
-        executed, bits = self.plan, self.plan.context.bits
-        blocks, ids = guests.parts(executed.pairs)
-        pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})
+        executed, space = self.plan, self.plan.context.space
+        pairs, home = executed.pairs, block_number("id", space.bits)
         known = blocks_of(self.known, self.job.spark)
-        own = known.where(F.shiftright("id", bits) == F.col("block"))
+        own = known.where(home == F.col("block"))
         if not executed.is_shifted:
-            mine = np.isin(blocks, sorted(executed.rewritten))
-            pairs, homes = pairs.filter(pa.array(mine)), np.unique(ids[mine] >> bits).tolist()
+            pairs = pairs[np.isin(pairs.blocks, sorted(executed.rewritten))]
+            homes = np.unique(pairs.ids >> space.bits).tolist()
             own = reused_matches.in_blocks(own, executed.rewritten.union(homes))
         translate = executed.translation
-        rows = own.mapInArrow(translate.moved, MOVED)
+        rows = own.mapInArrow(translate.moved, space.width.columns(MOVED))
         if len(executed.new_rows):
             rows = rows.unionByName(self.job.spark.createDataFrame(executed.new_rows))
-        numbered = rows.withColumn("block", F.shiftright("id", bits))
+        numbered = rows.withColumn("block", home)
         if not executed.is_shifted:
             numbered = reused_matches.in_blocks(numbered, executed.rewritten)
-        hosts = F.broadcast(self.job.spark.createDataFrame(pairs))
+        hosts = F.broadcast(pair_frame(self.job.spark, pairs, space.width))
         return numbered.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
 
     def _blocks(self) -> DataFrame:
         blocks = self.job.folder("gather") / index.BLOCKS
-        return parquet_output.read(self.job.spark, blocks, ROWS)
+        columns = self.plan.context.space.width.columns(ROWS)
+        return parquet_output.read(self.job.spark, blocks, columns)
 
     def match(self, folder: Location) -> Counts:
         executed = self.plan

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.pipeline.index.preorder import TOP, checked_id_count
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.stream.nodes import Changed
 from lakewarden.pipeline.stream.skeleton import Ints, with_ancestors
 
@@ -182,17 +183,21 @@ def shifted(
     changed: Changed,
     names: Mapping[int, Entity],
     before: Mapping[int, int],
+    most: int,
 ) -> Shift:
     """The new ids after changes to a tree.
 
     `names` are those of the moved and new nodes. `before[node]` is the first remaining member of
     its container that the node precedes; the last ones have none. Raises `LimitExceeded` for more
-    ids than there may be.
+    than `most` ids.
     """
     if not changed.is_any:
         return identity_shift(len(parents))
     pieces = _Pieces(parents, ends, changed, names, before)
-    count = checked_id_count(pieces.append_subtree(TOP))
+    count = pieces.append_subtree(TOP)
+    if count > most:
+        message = f"{count:,} entities, and the ids of this index end at {most:,}"
+        raise LimitExceeded(f"{message}; ingest and index anew")
     starts, stops, to, fresh, at = [], [], [], {}, 0
     for piece in pieces.order:
         if isinstance(piece, tuple):

@@ -6,7 +6,7 @@ Nothing is written here: see `lakewarden.pipeline.stream.batch`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.index import guests, index
 from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index.guests import Pairs
+from lakewarden.pipeline.index.id_space import IdSpace, IdWidth, block_number
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
@@ -66,7 +68,7 @@ class Plan:
     is_shifted: bool
     translation: Translation
     new_rows: pa.Table
-    pairs: Ints
+    pairs: Pairs
     dirty: frozenset[int]
     rewritten: frozenset[int]
     untouched: Sequence[Any]
@@ -78,12 +80,12 @@ class Plan:
     @property
     def clean(self) -> frozenset[int]:
         """The blocks that are not judged again."""
-        return frozenset(range(self.context.blocks)) - self.dirty
+        return frozenset(self.context.space.blocks) - self.dirty
 
 
 def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now: float) -> Plan:
     """The next version after the events. Raises `BadInput` for one that does not fit."""
-    bits = int(known.manifest.facts["bits"])
+    width, bits = known.space.width, known.space.bits
     before = task_context_of(known)
     old = prepared(before).table
     if index.scopes_digest(old) != known.manifest.facts["scopes"]:
@@ -98,7 +100,8 @@ def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now
     nodes = _nodes(known, spark, events, anchors)
     bones = nodes.skeleton
     tree = changed(nodes)
-    shift = _shift(nodes, tree, blocks_of(known, spark), bits)
+    shift = _shift(nodes, tree, blocks_of(known, spark), known.space)
+    space = replace(known.space, count=shift.count)
     edges = row_changes.current_edges(nodes)
     owners = row_changes.current_owners(nodes, before.memberships.principals)
     memberships = policy.closed_memberships(_owning(bones, owners, before.memberships))
@@ -107,12 +110,12 @@ def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now
         [memberships.ids.get(p, -1) for p in before.memberships.principals], np.int64
     )
     common = _common(nodes, shift, anchors)
-    pairs = affected_blocks.guests_now(nodes, tree, shift, edges, common, bits)
+    pairs = affected_blocks.guests_now(nodes, tree, shift, edges, common, space)
     touched = affected_blocks.changed_ids(nodes, tree, (edges, owners), shift)
     dirty = affected_blocks.affected_blocks(touched, pairs, bones, tree.removed, shift, bits)
-    context = _next_context(known, policy, memberships, ownerships, moment, shift)
+    context = _next_context(known, policy, memberships, ownerships, moment, space)
     rewritten = (
-        frozenset(range(context.blocks))
+        frozenset(space.blocks)
         if tree.is_any
         else affected_blocks.rewritten(dirty, pairs, bones, numbers, bits)
     )
@@ -126,8 +129,8 @@ def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now
         facts=_facts(known, stretches, context, policy, table, (start, end)),
         shift=shift,
         is_shifted=tree.is_any,
-        translation=_translation(nodes, tree, shift, edges, owners, numbers),
-        new_rows=row_changes.new_rows(nodes, tree, shift, (edges, owners), memberships.ids),
+        translation=_translation(nodes, tree, shift, edges, owners, numbers, width),
+        new_rows=row_changes.new_rows(nodes, tree, shift, (edges, owners), memberships.ids, width),
         pairs=pairs,
         dirty=dirty,
         rewritten=rewritten,
@@ -145,7 +148,7 @@ def _next_context(
     memberships: Memberships,
     ownerships: tuple[str, ...],
     moment: float,
-    shift: Shift,
+    space: IdSpace,
 ) -> TaskContext:
     system = known.system
     return TaskContext(
@@ -156,8 +159,7 @@ def _next_context(
         ownerships=ownerships,
         statements=policy.everything(),
         now=moment,
-        bits=int(known.manifest.facts["bits"]),
-        count=shift.count,
+        space=space,
     )
 
 
@@ -177,7 +179,7 @@ def _facts(
         "store": last.store,
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
-        "count": context.count,
+        **context.space.facts(),
         "members": [list(entity) for entity in sorted(policy.members)],
         "ownerships": list(context.ownerships),
         "scopes": index.scopes_digest(table),
@@ -187,9 +189,8 @@ def _facts(
 def _nodes(
     known: Index, spark: SparkSession, events: Iterable[Event], anchors: Iterable[Entity]
 ) -> Nodes:
-    facts = known.manifest.facts
-    bits = int(facts["bits"])
-    bones = skeleton(known.folder / index.BLOCKS, bits, int(facts["count"]))
+    bits = known.space.bits
+    bones = skeleton(known.folder / index.BLOCKS, bits, known.space.count)
     happened = list(events)
     selected = {NO_RESOURCE, *anchors}
     for event in happened:
@@ -239,19 +240,19 @@ def _names_of(blocks: DataFrame, selected: Iterable[Entity], bits: int) -> dict[
 
 
 def _own_entities(blocks: DataFrame, bits: int) -> DataFrame:
-    own = F.shiftright("id", bits) == F.col("block")
+    own = block_number("id", bits) == F.col("block")
     return blocks.where(own & (F.col("what") == ENTITY))
 
 
-def _shift(nodes: Nodes, tree: Changed, blocks: DataFrame, bits: int) -> Shift:
+def _shift(nodes: Nodes, tree: Changed, blocks: DataFrame, space: IdSpace) -> Shift:
     bones = nodes.skeleton
     placed = {
         node: parent
         for node, parent in (*tree.moved.items(), *tree.fresh.items())
         if parent < bones.count
     }
-    before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.removed}, bits)
-    return shifted(bones.parents, bones.ends, tree, nodes.names, before)
+    before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.removed}, space)
+    return shifted(bones.parents, bones.ends, tree, nodes.names, before, space.most)
 
 
 def _before(
@@ -259,7 +260,7 @@ def _before(
     placed: Mapping[int, int],
     names: Mapping[int, Entity],
     leaving: set[int],
-    bits: int,
+    space: IdSpace,
 ) -> dict[int, int]:
     """By node: the first remaining member of its container that follows it."""
     if not placed:
@@ -268,15 +269,15 @@ def _before(
     order = sorted(placed)
     first_leaves = pa.table(
         {
-            "node": pa.array(order, pa.int32()),
-            "a": pa.array([placed[node] for node in order], pa.int32()),
+            "node": pa.array(order, pa.int64()),
+            "a": pa.array([placed[node] for node in order], space.width.arrow),
             "name": pa.array([names[node].name for node in order], pa.string()),
             "type": pa.array([names[node].type for node in order], pa.string()),
         }
     )
-    members = _own_entities(blocks, bits).select("id", "a", "s", "t")
+    members = _own_entities(blocks, space.bits).select("id", "a", "s", "t")
     if leaving:
-        removed = pa.table({"id": pa.array(sorted(leaving), pa.int32())})
+        removed = pa.table({"id": pa.array(sorted(leaving), space.width.arrow)})
         members = members.join(F.broadcast(spark.createDataFrame(removed)), "id", "left_anti")
     follows = (F.col("t") > F.col("name")) | (
         (F.col("t") == F.col("name")) & (F.col("s") > F.col("type"))
@@ -319,11 +320,13 @@ def _translation(
     edges: CurrentRows[Edge],
     owners: CurrentRows[Owner],
     numbers: Ints,
+    width: IdWidth,
 ) -> Translation:
     def ids(numbers: Iterable[int]) -> Ints:
         return np.array(sorted(numbers), np.int64)
 
     return Translation(
+        width=width,
         shift=shift,
         entities=ids({*tree.moved, *tree.restated}),
         sources=ids(edges.nodes),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 from itertools import groupby
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap
 from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.grants import Table
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.statement import Where
+from lakewarden.pipeline.index.id_space import Bits, IdWidth, within
 from lakewarden.pipeline.index.matching import MATCHES, canonical, matches
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.stream.id_shift import Shift
@@ -29,7 +31,7 @@ _ARROW: Final = pa.schema(
 _MOST: Final = 4096
 """How many rows of matches a batch holds."""
 
-Row = tuple[int, int, BitMap]
+Row = tuple[int, int, Bits]
 
 
 def reused_scopes(before: Table, after: Table, *, regrouped: bool) -> Mapping[int, int]:
@@ -73,25 +75,25 @@ def moved(
     context: TaskContext,
 ) -> DataFrame:
     """Matches of the blocks that are now `clean`, from the one or two old blocks of each."""
-    bits = context.bits
+    bits, width = context.bits, context.space.width
 
     def split(batches: Batches) -> Batches:
         for batch in batches:
             cells = zip(*(batch.column(c).to_pylist() for c in ("scope", "bits")), strict=True)
-            known = ((scopes[s], BitMap.deserialize(b)) for s, b in cells if s in scopes)
+            known = ((scopes[s], width.read_bitmap(b)) for s, b in cells if s in scopes)
             parts = (row for scope, ids in known for row in _split(scope, ids))
             yield from _batches(row for row in parts if row[1] in clean)
 
-    def _split(scope: int, ids: BitMap) -> Iterator[Row]:
+    def _split(scope: int, ids: Bits) -> Iterator[Row]:
         for block, part in parts(ids, shift, bits):
             yield scope, block, part
 
     pieces = rows.mapInArrow(split, MATCHES)
     ordered = pieces.repartitionById(context.blocks, "block")
-    return ordered.sortWithinPartitions("block", "scope").mapInArrow(_joined, MATCHES)
+    return ordered.sortWithinPartitions("block", "scope").mapInArrow(_joiner(width), MATCHES)
 
 
-def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
+def parts(ids: Bits, shift: Shift, bits: int) -> Iterator[tuple[int, Bits]]:
     """The new ids of some old ids, by block; a block may occur more than once."""
     if not ids:
         return
@@ -100,27 +102,32 @@ def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
     for piece in range(first, last):
         start, stop = int(shift.starts[piece]), int(shift.stops[piece])
         to = int(shift.to[piece])
-        shifted = ids & BitMap(range(start, stop))
+        shifted = within(ids, start, stop)
         if not shifted:
             continue
         shifted = shifted.shift(to - start)
         for block in range(shifted.min() >> bits, (shifted.max() >> bits) + 1):
-            part = shifted & BitMap(range(block << bits, (block + 1) << bits))
+            part = within(shifted, block << bits, (block + 1) << bits)
             if part:
                 yield block, part
 
 
-def _joined(batches: Batches) -> Batches:
+def _joiner(width: IdWidth) -> Callable[[Batches], Batches]:
     """Merges adjacent rows of one scope and block."""
 
-    def rows() -> Iterator[Row]:
+    def rows(batches: Batches) -> Iterator[Row]:
         for batch in batches:
             columns = (batch.column(name).to_pylist() for name in ("scope", "block", "bits"))
             for scope, block, ids in zip(*columns, strict=True):
-                yield scope, block, BitMap.deserialize(ids)
+                yield scope, block, width.read_bitmap(ids)
 
-    together = groupby(rows(), key=lambda row: row[:2])
-    yield from _batches((*key, BitMap.union(*(ids for *_, ids in same))) for key, same in together)
+    def join(batches: Batches) -> Batches:
+        together = groupby(rows(batches), key=lambda row: row[:2])
+        yield from _batches(
+            (*key, reduce(or_, (ids for *_, ids in same))) for key, same in together
+        )
+
+    return join
 
 
 def _batches(rows: Iterator[Row]) -> Batches:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import ints
+from lakewarden.pipeline.index.id_space import IdWidth
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.stream.id_shift import Shift, new_subtree_sizes
 from lakewarden.pipeline.stream.nodes import Changed, Nodes
@@ -20,20 +21,9 @@ from lakewarden.pipeline.stream.skeleton import Ints, Rows
 
 Batches = Iterator[pa.RecordBatch]
 
-MOVED = "what int, id int, a int, b int, s string, t string, flag boolean"
+MOVED = "what int, id ID, a ID, b ID, s string, t string, flag boolean"
 """`lakewarden.pipeline.index.block.ROWS` without the block."""
 
-_ARROW = pa.schema(
-    [
-        ("what", pa.int32()),
-        ("id", pa.int32()),
-        ("a", pa.int32()),
-        ("b", pa.int32()),
-        ("s", pa.string()),
-        ("t", pa.string()),
-        ("flag", pa.bool_()),
-    ]
-)
 Edge = tuple[int, str, int]
 """A node, the kind of a relation, and the target node."""
 
@@ -92,9 +82,11 @@ class Translation:
     """Translates old rows to new rows; runs in the tasks.
 
     Omits rows of `entities`, relations of `sources`, owners of `owned`, attributes of `emptied` and
-    the pairs of `attributes`. `owners` maps numbers of principals to their new numbers.
+    the pairs of `attributes`. `owners` maps numbers of principals to their new numbers. Ids have
+    this `width`.
     """
 
+    width: IdWidth
     shift: Shift
     entities: Ints
     sources: Ints
@@ -124,28 +116,35 @@ class Translation:
         rows, ids, now = self._of(rows, self.entities)
         above = self.shift.ids(ints(rows.column("a")).astype(np.int64))
         ends = self.shift.ends(ids, ints(rows.column("b")).astype(np.int64))
-        return _with(rows, id=now, a=above, b=ends)
+        return self._with(rows, id=now, a=above, b=ends)
 
     def edge(self, rows: pa.Table) -> pa.Table:
         """Relations with their targets."""
         rows, _, now = self._of(rows, self.sources)
-        return _with(rows, id=now, a=self.shift.ids(ints(rows.column("a")).astype(np.int64)))
+        return self._with(rows, id=now, a=self.shift.ids(ints(rows.column("a")).astype(np.int64)))
 
     def owner(self, rows: pa.Table) -> pa.Table:
         """Owners with the numbers of the principals."""
         rows, _, now = self._of(rows, self.owned)
-        return _with(rows, id=now, a=self.owners[ints(rows.column("a"))])
+        return self._with(rows, id=now, a=self.owners[ints(rows.column("a"))])
 
     def attribute(self, rows: pa.Table) -> pa.Table:
         """Attributes."""
         rows, ids, now = self._of(rows, self.emptied)
         if not self.attributes:
-            return _with(rows, id=now)
+            return self._with(rows, id=now)
         some = np.isin(ids, np.array(sorted({id for id, _ in self.attributes}), np.int64))
         names = rows.column("s").to_pylist() if some.any() else []
         for at in np.flatnonzero(some).tolist():
             some[at] = (int(ids[at]), names[at]) in self.attributes
-        return _with(rows.filter(pa.array(~some)), id=now[~some])
+        return self._with(rows.filter(pa.array(~some)), id=now[~some])
+
+    def _with(self, rows: pa.Table, **columns: Ints) -> pa.Table:
+        for name, cells in columns.items():
+            place = rows.column_names.index(name)
+            rows = rows.set_column(place, name, self.width.array(cells))
+        schema = self.width.schema(MOVED)
+        return rows.select(schema.names).cast(schema)
 
 
 _MOVES = {
@@ -156,21 +155,15 @@ _MOVES = {
 }
 
 
-def _with(rows: pa.Table, **columns: Ints) -> pa.Table:
-    for name, cells in columns.items():
-        place = rows.column_names.index(name)
-        rows = rows.set_column(place, name, pa.array(cells.astype(np.int32)))
-    return rows.select(_ARROW.names).cast(_ARROW)
-
-
 def new_rows(
     nodes: Nodes,
     changed: Changed,
     shift: Shift,
     current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
     ids: Mapping[Principal, int],
+    width: IdWidth,
 ) -> pa.Table:
-    """The rows of changed nodes, with new ids, as `MOVED`.
+    """The rows of changed nodes, with new ids of this `width`, as `MOVED`.
 
     `current` are their relations and their owners.
     """
@@ -187,9 +180,10 @@ def new_rows(
     for (node, attribute), values in nodes.attributes.items():
         cells = ((ATTRIBUTE, shift.id(node), None, None, attribute, v, None) for v in values)
         rows += cells if shift.id(node) >= 0 else ()
-    columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
-    return pa.table(arrays, schema=_ARROW)
+    schema = width.schema(MOVED)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)
 
 
 def _entities(nodes: Nodes, changed: Changed, shift: Shift) -> Iterator[tuple[object, ...]]:

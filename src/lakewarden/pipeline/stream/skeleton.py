@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 from lakewarden.pipeline.index.columns import encoded, flags, ints
+from lakewarden.pipeline.index.guests import Pairs
 from lakewarden.pipeline.storage.files import parquet_files
 from lakewarden.pipeline.storage.location import Location
 from lakewarden.pipeline.storage.parquet import parquet_file
@@ -45,8 +45,8 @@ class Rows:
 class Skeleton:
     """For every id: its parent (-1: none), its end, its type, and whether it is stored.
 
-    The end is the id after the last descendant. `guests` are pairs of blocks and ids (see
-    `guests.pair`), ascending. `files` lists the blocks with rows in each file.
+    The end is the id after the last descendant. `guests` are pairs of blocks and ids, ascending.
+    `files` lists the blocks with rows in each file.
     """
 
     parents: Ints
@@ -57,7 +57,7 @@ class Skeleton:
     edges: Rows
     owners: Rows
     attributes: Rows
-    guests: Ints
+    guests: Pairs
     files: dict[Location, frozenset[int]]
 
     @property
@@ -69,7 +69,7 @@ class Skeleton:
 def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
     """The skeleton of the blocks in a folder. Raises `BadInput` if a part is missing."""
     parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
-    pairs = [np.zeros(0, np.int64)]
+    hosting, hosted = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     files = {}
     for file in parquet_files(folder):
         with parquet_file(file, read_dictionary=["s"]) as parquet:
@@ -78,7 +78,8 @@ def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
         files[file] = frozenset(np.unique(blocks).tolist())
         is_guest = (ids >> bits) != blocks
         entities = ints(table.column("what")) == ENTITY
-        pairs.append(guests.pair(blocks[is_guest & entities], ids[is_guest & entities]))
+        hosting.append(blocks[is_guest & entities].astype(np.int64))
+        hosted.append(ids[is_guest & entities].astype(np.int64))
         own = table.filter(pa.array(~is_guest))
         for kind, of_kind in parts.items():
             of_kind.append(own.filter(pc.equal(own.column("what"), kind)))
@@ -98,7 +99,7 @@ def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
         edges=_rows(tables[EDGE], "a"),
         owners=_rows(tables[OWNER], "a"),
         attributes=_rows(tables[ATTRIBUTE], None),
-        guests=np.unique(np.concatenate(pairs)),
+        guests=Pairs.of(np.concatenate(hosting), np.concatenate(hosted)),
         files=files,
     )
 

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index.id_space import IdSpace, block_number
 from lakewarden.pipeline.unused.normalized_access import UNKNOWN_ENTITY
 
 if TYPE_CHECKING:
@@ -32,23 +33,24 @@ class Placed(NamedTuple):
 
 def own_entities(blocks: DataFrame, bits: int) -> DataFrame:
     """The entities of a realm: type, name, id, and whether they are stored."""
-    is_own = (F.col("what") == ENTITY) & (F.shiftright("id", bits) == F.col("block"))
+    is_own = (F.col("what") == ENTITY) & (block_number("id", bits) == F.col("block"))
     return blocks.where(is_own).selectExpr("s as type", "t as name", "id", "flag as stored")
 
 
-def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: str) -> Placed:
+def placed(rows: DataFrame, blocks: DataFrame, space: IdSpace, model: Model, since: str) -> Placed:
     """The rows (`lakewarden.pipeline.unused.normalized_access.READ_ROWS`), placed and counted.
 
     If the model judges an entity that is not stored by its name, it is assigned to the block of its
     nearest known ancestor according to the name.
     """
     good = rows.where("reason is null")
+    bits, first = space.bits, space.blocks[0]
     entities = own_entities(blocks, bits)
     names = good.groupBy("type", "name").agg(F.first("above").alias("above"))
     matched = names.join(entities, ["type", "name"], "left")
     by_name = _is_judged(model)
     is_known = (F.col("type") == "") | F.coalesce("stored", F.lit(False)) | by_name
-    block = F.shiftright(F.coalesce("id", "near", F.lit(0)), bits)
+    block = F.coalesce(block_number("id", bits), block_number("near", bits), F.lit(first))
     near = _nearest(matched.where(F.col("id").isNull() & by_name), entities)
     where = matched.join(near, ["type", "name"], "left").select(
         "type", "name", F.when(is_known, block).alias("block")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import BitMap, BitMap64
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import Table, affected_privileges
@@ -277,7 +277,7 @@ class Finder:
         users = self._users(statement)
         for privilege, narrower in sorted(scopes.items()):
             cells = [cell for (of, _), cell in used.items() if of == privilege]
-            touched = len(BitMap.union(BitMap(), *(cell.places for cell in cells)))
+            touched = len(BitMap64.union(BitMap64(), *(cell.places for cell in cells)))
             active = len(BitMap.union(BitMap(), *(cell.users for cell in cells)))
             size = self._entities(statement, privilege)
             if self._is_broad(size, touched) or self._is_broad(users, active):

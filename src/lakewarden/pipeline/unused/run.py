@@ -177,8 +177,8 @@ class _Comparing:
 
     def place(self, folder: Location) -> Counts:
         rows = parquet_output.read(self.job.spark, self.job.folder("read") / "rows", READ_ROWS)
-        model, bits = self.index.system.model, self.context.bits
-        assigned = placed(rows, self._blocks, bits, model, self.since)
+        model, space = self.index.system.model, self.context.space
+        assigned = placed(rows, self._blocks, space, model, self.since)
         parquet_output.write(assigned.accesses, folder / "accesses")
         parquet_output.write(assigned.quarantine, folder / "quarantine")
         aside = parquet_output.read(self.job.spark, folder / "quarantine", QUARANTINE).count()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import BitMap, BitMap64
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Step, explain
@@ -84,7 +84,7 @@ class Use:
     narrower: Narrower
     n: int = 0
     last: str = ""
-    places: BitMap = field(default_factory=BitMap)
+    places: BitMap64 = field(default_factory=BitMap64)
     users: BitMap = field(default_factory=BitMap)
 
     def join(self, row: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Use:
         self.last = max(self.last, row["last"])
         if row["n"]:
             self.n += row["n"]
-            self.places |= BitMap.deserialize(row["bits"])
+            self.places |= BitMap64.deserialize(row["bits"])
             self.users |= BitMap.deserialize(row["users"])
             self.narrower.take(row["narrower"])
 

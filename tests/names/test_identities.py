@@ -7,7 +7,7 @@ import pytest
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.names.control import IDENTITIES
-from lakewarden.names.identities import BY_NAME, Look
+from lakewarden.names.identities import BY_NAME, IdForm
 
 ANA = Principal(USER, "ana")
 
@@ -18,7 +18,7 @@ def test_people_are_called_by_their_names() -> None:
     assert BY_NAME.spelled(ANA) == BY_NAME.subject(USER, "ana") == ANA
     assert BY_NAME.person(ANA) == "ana"
     assert BY_NAME.group(Principal(GROUP, "staff")) == "staff"
-    assert BY_NAME.is_possible("table", Look.URN)
+    assert BY_NAME.is_possible("table", IdForm.URN)
     BY_NAME.check(ANA)
     with pytest.raises(BadInput):
         BY_NAME.check(Principal(USER, "a\x00b"))

@@ -159,7 +159,7 @@ def test_trino_queries(
         ({**DONE, "inputs": [{"schema": "s"}]}, "expected text in `catalog`"),
         ({"createTime": 1, "inputs": [TABLE]}, "expected text in `user`"),
         ({"context": {"user": "ana"}, "inputs": [TABLE]}, "expected a moment, got `None`"),
-        ([], "expected a JSON object"),
+        (3, "expected a JSON object"),
         ('{"a": 1, "a": 2}', "the key `a` is repeated"),
     ],
 )

@@ -128,7 +128,12 @@ def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_toke
 class _Leaving(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no types
     """A server that accepts connections and answers every call as one that is shutting down."""
 
+    def __init__(self) -> None:
+        self.methods: list[str] = []
+
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+        self.methods.append(details.method.rpartition("/")[2])
+
         def refuse(request: bytes, context: grpc.ServicerContext) -> bytes:
             context.set_code(grpc.StatusCode.UNAVAILABLE)
             return b""
@@ -138,7 +143,8 @@ class _Leaving(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no typ
 
 def test_a_connect_server_that_leaves_before_the_first_call_is_told_soon(tmp_path: Path) -> None:
     """PySpark sends the settings first, and by itself tries that for ten minutes."""
-    server = grpc.server(ThreadPoolExecutor(2), handlers=(_Leaving(),))
+    leaving = _Leaving()
+    server = grpc.server(ThreadPoolExecutor(2), handlers=(leaving,))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     program = f"""
@@ -156,6 +162,8 @@ except Unavailable as error:
     finally:
         server.stop(None)
     assert said.stdout.startswith("spark failed: the Spark Connect server does not answer;")
+    # A client that is not stopped asks for more at exit, and may then block for ever.
+    assert set(leaving.methods) == {"Config", "ReleaseSession"}
 
 
 def test_of_a_trace_the_error_is_told() -> None:

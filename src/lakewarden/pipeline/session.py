@@ -272,7 +272,12 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
         if not has_pyspark:
             raise _without_pyspark(remote)
         print("starting Spark …", file=sys.stderr)
-        return spark_session(name, *place, rows=spark.rows)
+        try:
+            return spark_session(name, *place, rows=spark.rows)
+        except _errors_of_spark():
+            if not is_shared:
+                _stop_half_started()
+            raise
 
     spark = Deferred(start, is_here=_is_ours(master or remote))
     token = _OPEN.set((cast("SparkSession", spark), place))
@@ -282,6 +287,17 @@ def _new_session(name: str, place: Place) -> Iterator[SparkSession]:
         _OPEN.reset(token)
         if spark.started is not None and not is_shared:
             _stop(spark.started)
+
+
+def _stop_half_started() -> None:
+    """Stops a Connect session that could not be configured.
+
+    Its client would ask the server for more when the process ends, and may block there for ever.
+    """
+    from pyspark.sql import SparkSession
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        _stop(active)
 
 
 def _stop(session: SparkSession) -> None:

@@ -100,7 +100,7 @@ def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
     }
     next_ones = {node: min(others) for node, others in follows.items() if others}
     changes = Changed(moved, fresh, gone, frozenset())
-    shift = shifted(parents, ends, changes, names, next_ones, count * 2)
+    shift = shifted(parents, ends, changes, names, next_ones, len(tree))
     order, ends_now = laid_out(tree, names)
     ids = {node: id for id, node in enumerate(order)}
     assert {node: shift.id(node) for node in tree} == ids

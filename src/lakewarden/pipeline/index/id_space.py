@@ -112,8 +112,7 @@ class IdSpace:
     @staticmethod
     def of(count: int, bits: int, first: int = 0) -> IdSpace:
         """The space of so many ids. Raises `LimitExceeded` if their blocks cannot be numbered."""
-        end = first + checked_id_count(count, bits)
-        return IdSpace(count, bits, first, width_for(end))
+        return IdSpace(count, bits, first, width_for(checked_id_count(first + count, bits)))
 
     @staticmethod
     def in_facts(facts: Mapping[str, Any]) -> IdSpace:
@@ -129,7 +128,7 @@ class IdSpace:
     @property
     def most(self) -> int:
         """The most ids that it may grow to without being numbered anew."""
-        return min(self.width.most - self.first, MOST_BLOCKS << self.bits)
+        return min(self.width.most, MOST_BLOCKS << self.bits) - self.first
 
     @property
     def blocks(self) -> range:

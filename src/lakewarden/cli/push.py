@@ -220,8 +220,8 @@ def apply(
         answer = pushing.apply(target.realm, target.name, agreed["digest"], adopts=adopts)
         made, statements = done(answer)
     if format == "json":
-        told = {key: value for key, value in made.table().items() if key != "script"}
-        show_json({**told, "statements": statements})
+        shown = {key: value for key, value in made.table().items() if key != "script"}
+        show_json({**shown, "statements": statements})
     else:
         show(f"`{made.target.name}` now has what `{made.target.realm}` allows at revision"
              f" {made.revision}: {statements} statements")  # fmt: skip

@@ -51,8 +51,8 @@ def deliver(
         if not once:
             _until_stopped(delivery)
             return YES
-        told = _once(delivery)
-    return YES if all(told) else NO
+        delivered = _once(delivery)
+    return YES if all(delivered) else NO
 
 
 def _once(delivery: Delivery) -> list[bool]:

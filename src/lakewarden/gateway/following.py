@@ -80,8 +80,8 @@ class Following:
         try:
             service.write(self.actor, write)
         except WardenError as error:
-            told = f"Spark did it ({self.done.summary()}), but the realm could not write it down"
-            raise NotFollowed(f"{told}, so that nobody may do more than before: {error}") from None
+            problem = f"Spark did it ({self.done.summary()}), but the realm could not record it"
+            raise NotFollowed(f"{problem}, so nobody may do more than before: {error}") from None
 
     def _effects(self, state: RealmState, owner: Principal) -> Iterator[Effect]:
         done = self.done

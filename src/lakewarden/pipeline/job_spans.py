@@ -47,12 +47,12 @@ class _Trace:
             self._fail(error)
         self.going_on.append(span)
 
-    def end(self, told: SpanAttributes) -> None:
+    def end(self, attributes: SpanAttributes) -> None:
         span = self.going_on.pop()
         if span is None:
             return
         try:
-            self.sender.end(span, told)
+            self.sender.end(span, attributes)
         except Exception as error:  # noqa: BLE001 — a trace must not fail the job
             self._fail(error)
 
@@ -74,13 +74,13 @@ def traced(job: str, out: Location, run_id: str = "", *, warn: Warn) -> Iterator
         return
     token = _current.set(_Trace(sender, warn))
     try:
-        with _span(f"pipeline {job}") as told:
-            told["lakewarden.job"] = job
+        with _span(f"pipeline {job}") as attributes:
+            attributes["lakewarden.job"] = job
             if run_id:
-                told["openlineage.run_id"] = run_id
+                attributes["openlineage.run_id"] = run_id
             yield
             with suppress(Exception):  # attributes that cannot be read are left out
-                told.update(_output_attributes(out))
+                attributes.update(_output_attributes(out))
     finally:
         _current.reset(token)
         sender.close()
@@ -97,19 +97,19 @@ def _output_attributes(out: Location) -> SpanAttributes:
 @contextmanager
 def _span(name: str, ago: float = 0.0) -> Iterator[SpanAttributes]:
     """A span around the block; yields its attributes."""
-    told: SpanAttributes = {}
+    attributes: SpanAttributes = {}
     trace = _current.get()
     if trace is None:
-        yield told
+        yield attributes
         return
     trace.begin(name, ago)
     try:
-        yield told
+        yield attributes
     except BaseException as error:
-        told["error.type"] = type(error).__name__
+        attributes["error.type"] = type(error).__name__
         raise
     finally:
-        trace.end(told)
+        trace.end(attributes)
 
 
 @dataclass(slots=True)
@@ -124,10 +124,10 @@ class StageSpan:
 def stage_span(name: str, began: float | None = None) -> Iterator[StageSpan]:
     """A span around a stage; or after it, if it `began` at that `time.monotonic`."""
     stage = StageSpan()
-    with _span(name, 0.0 if began is None else time.monotonic() - began) as told:
+    with _span(name, 0.0 if began is None else time.monotonic() - began) as attributes:
         yield stage
-        told["lakewarden.reused"] = stage.reused
-        told.update({f"lakewarden.count.{key}": n for key, n in sums(stage.counts).items()})
+        attributes["lakewarden.reused"] = stage.reused
+        attributes.update({f"lakewarden.count.{key}": n for key, n in sums(stage.counts).items()})
 
 
 def sums(counts: Mapping[str, Any]) -> dict[str, int]:

@@ -110,8 +110,8 @@ def recorded(
 
 def is_configured(variables: Mapping[str, str] = os.environ) -> bool:
     """Whether the client is configured to send events."""
-    told = any(name.startswith(_VARIABLE) and name != NAMESPACE for name in variables)
-    return told or any(Path(file).expanduser().is_file() for file in _FILES)
+    is_set = any(name.startswith(_VARIABLE) and name != NAMESPACE for name in variables)
+    return is_set or any(Path(file).expanduser().is_file() for file in _FILES)
 
 
 def _client(warn: Warn) -> OpenLineageClient | None:

@@ -397,8 +397,8 @@ class Database:
         catalog = self._catalog()
         names = {name: account for account, name in self._managed(catalog).grantees.items()}
         views = self._views(catalog)
-        told = Statements(catalog, self._marks, names, views, marks_itself=not self._is_mysql)
-        return [*told.of(steps)]
+        statements = Statements(catalog, self._marks, names, views, marks_itself=not self._is_mysql)
+        return [*statements.of(steps)]
 
     def execute(self, statements: Iterable[Statement]) -> None:
         """Sends the statements, each of which takes effect permanently.

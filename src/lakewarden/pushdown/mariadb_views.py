@@ -121,8 +121,8 @@ class MaskingViews:
         self._rows, self._catalog, self._managed_roles = rows, catalog, ours
         self._schema, self._mark = address.view_schema, address.mark
         self._marks = {address.mark, address.old_mark} if has_views else {address.mark}
-        told = (one for one in _STATE if not (is_mysql and one == "ALGORITHM"))
-        named = {one: f"COALESCE({one}, 'None')" for one in told}
+        columns = (one for one in _STATE if not (is_mysql and one == "ALGORITHM"))
+        named = {one: f"COALESCE({one}, 'None')" for one in columns}
         self._state_of = _STATE_OF.format(", ".join(named.get(one, "''") for one in _STATE))
         self._dropped: set[str] = set()
         self._added: set[str] = set()

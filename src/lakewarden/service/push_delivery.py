@@ -159,10 +159,12 @@ class Delivery:
                 lock.mark = self._write(lambda work: _record(work, made, lock.mark, count))
         is_other = not made.is_pending and made.target_after_push().pushed != target.pushed
         # Access that begins or ends by time after this moment is pushed again.
-        told = replace(
+        delivered = replace(
             made.target_after_push(), revision=state.revision, pushed_at=asked, journal={}
         )
-        self._write(lambda work: _complete(work, told, lock.mark, over=over, is_other=is_other))
+        self._write(
+            lambda work: _complete(work, delivered, lock.mark, over=over, is_other=is_other)
+        )
         return count
 
     def _connected(

@@ -190,8 +190,8 @@ def _kinds(
     if matters is None or not columns or expression is None:
         return kinds
     # The engine knows the other types itself, and columns under names in another case.
-    told = {name.lower(): kind for name, kind in kinds.items() if matters(columns[name], kind)}
-    return {name: told.get(name.lower(), Type.NULL) for name in expression.columns}
+    typed = {name.lower(): kind for name, kind in kinds.items() if matters(columns[name], kind)}
+    return {name: typed.get(name.lower(), Type.NULL) for name in expression.columns}
 
 
 _MATTERING: Mapping[str, Callable[[str, Type], bool]] = {

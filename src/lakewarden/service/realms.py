@@ -188,7 +188,7 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
 
 def _check_targets(transaction: WriteTransaction, name: str) -> None:
     found = push_target.targets(transaction.store, (name,))
-    told = ", ".join(f"`{one.name}`" for one in found if any(one.pushed.values()) or one.journal)
-    if told:
-        message = f"targets have what the realm `{name}` allows: {told}; reset them to remove it"
+    pushed = ", ".join(f"`{one.name}`" for one in found if any(one.pushed.values()) or one.journal)
+    if pushed:
+        message = f"targets have what the realm `{name}` allows: {pushed}; reset them to remove it"
         raise Conflict(f"{message}, or remove the targets to leave it there")

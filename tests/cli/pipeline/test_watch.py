@@ -166,7 +166,7 @@ def test_a_push_gateway_gets_the_figures_and_its_absence_stops_nothing(
     assert samples(body)["lakewarden_pipeline_exit_code", "index.index"] == 0
     away = cli("pipeline", "watch", jobfile(folder), *words)
     assert away.code == 0
-    assert "metrics were not told" in away.err
+    assert "metrics were not written" in away.err
 
 
 @pytest.mark.parametrize(

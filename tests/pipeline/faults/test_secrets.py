@@ -172,7 +172,7 @@ def test_a_gateway_that_does_not_answer_is_named_without_it(
         words = [str(file), "--every", "1s", "--rounds", "1", "--push-gateway", gateway]
         assert main(["pipeline", "watch", *words]) == 0
         said = capfd.readouterr().err
-        assert "metrics were not told" in said
+        assert "metrics were not written" in said
         assert WORD not in said
 
 

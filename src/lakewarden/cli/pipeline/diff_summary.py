@@ -139,16 +139,16 @@ def parts_of(folder: Location, most: int) -> tuple[list[Part], int]:
 def _without_repeats(rows: pa.Table) -> list[int]:
     """The row numbers of the parts of privileges, and of parts of operations that add something."""
     cells = (rows.column(name).to_pylist() for name in ("kind", "gained", *_CONCERNED, "others"))
-    told: dict[tuple[str, bool], BitMap] = {}
+    in_kinds: dict[tuple[str, bool], BitMap] = {}
     places, operations = [], []
     for place, (kind, gained, of_class, users, others) in enumerate(zip(*cells, strict=True)):
         people = BitMap.deserialize(users) | BitMap([_NOT_STORED] * others)
         if kind == PRIVILEGE:
             places.append(place)
-            told[of_class, gained] = told.get((of_class, gained), BitMap()) | people
+            in_kinds[of_class, gained] = in_kinds.get((of_class, gained), BitMap()) | people
         else:
             operations.append((place, (of_class, gained), people))
-    places += [at for at, key, people in operations if not people <= told.get(key, BitMap())]
+    places += [at for at, key, people in operations if not people <= in_kinds.get(key, BitMap())]
     return places
 
 

@@ -132,7 +132,7 @@ def _tell(figures: JobFigures, metrics: Path | None, gateway: str | None) -> Non
         if gateway is not None:
             figures.push(gateway)
     except (OSError, Unavailable) as error:
-        complain(f"metrics were not told: {error}")
+        complain(f"metrics were not written: {error}")
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def record_changes(exchange: Exchange, access: EngineAccess, act: Act, done: Que
     try:
         exchange.write(write)
     except WardenError:
-        message = "the catalog has done it, but the realm could not write it down"
+        message = "the catalog has done it, but the realm could not record it"
         raise IcebergError(500, message, "CommitStateUnknownException") from None
 
 

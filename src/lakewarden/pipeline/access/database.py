@@ -154,8 +154,10 @@ class Database:
             " JOIN entities t ON t.id = r.target WHERE list_contains(?, r.kind)",
             list(_KINDS),
         )
-        told = {label: label in self._inputs.sensitive for label in {row[2] for row in found}}
-        rows = [(id, _KINDS[kind], label, told[label]) for id, kind, label in found]
+        is_sensitive = {
+            label: label in self._inputs.sensitive for label in {row[2] for row in found}
+        }
+        rows = [(id, _KINDS[kind], label, is_sensitive[label]) for id, kind, label in found]
         columns = "entity BIGINT, kind VARCHAR, label VARCHAR, sensitive BOOLEAN"
         self._put("labels", columns, rows)
 

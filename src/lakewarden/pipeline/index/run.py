@@ -106,8 +106,8 @@ def make_index(
     if system.text is not None:
         facts["model_text"] = asdict(system.text)
     moment = index.moment(start, end)
-    told = {**facts, "first": first} if first else facts
-    key = key_of(inputs, {name: str(value) for name, value in told.items()})
+    keyed = {**facts, "first": first} if first else facts
+    key = key_of(inputs, {name: str(value) for name, value in keyed.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)
     job.most_rows = local_mode.ROWS
     indexing = _Indexing(job, source, manifest, system, stated, moment, bits, first)

@@ -65,9 +65,9 @@ class ColumnReaders:
         if type not in model.types or not model.types[type].masked:
             return
         masks = self._masks(ids)
-        told = np.union1d(np.fromiter(masks, np.int32, len(masks)), self._labelled(ids))
-        tables = self._nearest(told, lambda declared: declared.filtered)
-        columns, tables = told[tables >= 0], tables[tables >= 0]
+        declaring = np.union1d(np.fromiter(masks, np.int32, len(masks)), self._labelled(ids))
+        tables = self._nearest(declaring, lambda declared: declared.filtered)
+        columns, tables = declaring[tables >= 0], tables[tables >= 0]
         if not len(columns):
             return
         masks_of = [masks.get(column, ()) for column in columns.tolist()]

@@ -130,8 +130,10 @@ class _CloudStore:
             self._ask_once(key, lambda: _obstore().put(self._store, key, content))
 
     def put_if(self, key: str, content: bytes | mmap, tag: Tag | None) -> Tag:
-        told = {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
-        mode = told or "create"
+        precondition = (
+            {} if tag is None else {k: v for k, v in tag._asdict().items() if v is not None}
+        )
+        mode = precondition or "create"
 
         def put() -> Tag:
             return _tag(_obstore().put(self._store, key, content, mode=mode, use_multipart=False))

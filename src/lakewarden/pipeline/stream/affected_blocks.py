@@ -43,11 +43,11 @@ def guests_now(
     return invited.every_pair(space.blocks, bits)
 
 
-def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
-    new_ids = shift.ids(np.arange(bones.count, dtype=np.int64))
+def _parents(skeleton: Skeleton, changed: Changed, shift: Shift) -> Ints:
+    new_ids = shift.ids(np.arange(skeleton.count, dtype=np.int64))
     stays = new_ids >= 0
     parents = np.full(shift.count, TOP, np.int64)
-    parents[new_ids[stays]] = shift.ids(bones.parents[stays])
+    parents[new_ids[stays]] = shift.ids(skeleton.parents[stays])
     for node, parent in (*changed.moved.items(), *changed.fresh.items()):
         parents[shift.id(node)] = TOP if parent == TOP else shift.id(parent)
     return parents
@@ -83,8 +83,8 @@ def described_subjects(nodes: Nodes, shift: Shift) -> set[int]:
 
 
 def _is_subject(nodes: Nodes, node: int, model: Model) -> bool:
-    bones = nodes.skeleton
-    type = nodes.names[node].type if node in nodes.names else bones.kinds[bones.types[node]]
+    skeleton = nodes.skeleton
+    type = nodes.names[node].type if node in nodes.names else skeleton.kinds[skeleton.types[node]]
     return type in model.types and model.types[type].principal is not None
 
 
@@ -104,7 +104,7 @@ def changed_ids(
 
 
 def affected_blocks(
-    touched: Ints, pairs: Pairs, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
+    touched: Ints, pairs: Pairs, skeleton: Skeleton, removed: Iterable[int], shift: Shift, bits: int
 ) -> frozenset[int]:
     """The blocks that must be judged again.
 
@@ -112,32 +112,32 @@ def affected_blocks(
     """
     reached = pairs.blocks[np.isin(pairs.ids, touched)]
     block_numbers = {*(touched >> bits).tolist(), *reached.tolist()}
-    before = bones.guests
+    before = skeleton.guests
     lost = before.blocks[np.isin(before.ids, np.array(sorted(removed), np.int64))]
     for block in np.unique(lost).tolist():
-        stop = min((block + 1) << bits, bones.count)
+        stop = min((block + 1) << bits, skeleton.count)
         now = shift.ids(np.arange(block << bits, stop, dtype=np.int64))
         block_numbers.update((now[now >= 0] >> bits).tolist())
     return frozenset(block_numbers)
 
 
 def rewritten(
-    dirty: frozenset[int], pairs: Pairs, bones: Skeleton, owners: Ints, bits: int
+    dirty: frozenset[int], pairs: Pairs, skeleton: Skeleton, owners: Ints, bits: int
 ) -> frozenset[int]:
     """If ids stay: the blocks with any changed row, and those in the same files.
 
     `owners` maps numbers of principals to their new numbers.
     """
-    differing = pairs.differing(bones.guests)
-    renumbered = bones.owners.ids[owners[bones.owners.to] != bones.owners.to]
+    differing = pairs.differing(skeleton.guests)
+    renumbered = skeleton.owners.ids[owners[skeleton.owners.to] != skeleton.owners.to]
     block_numbers = {*dirty, *differing.tolist(), *(renumbered >> bits).tolist()}
     block_numbers.update(pairs.blocks[np.isin(pairs.ids, renumbered)].tolist())
-    for together in bones.files.values():
+    for together in skeleton.files.values():
         if not together.isdisjoint(block_numbers):
             block_numbers |= together
     return frozenset(block_numbers)
 
 
-def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Location]:
+def untouched(skeleton: Skeleton, rewritten: frozenset[int]) -> list[Location]:
     """The files without rewritten blocks."""
-    return [file for file, blocks in bones.files.items() if blocks.isdisjoint(rewritten)]
+    return [file for file, blocks in skeleton.files.items() if blocks.isdisjoint(rewritten)]

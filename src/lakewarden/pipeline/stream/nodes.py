@@ -165,25 +165,25 @@ class Nodes:
 
     def holding(self) -> set[int]:
         """The nodes that are not stored and contain stored entities."""
-        bones = self.skeleton
-        count = bones.count
+        skeleton = self.skeleton
+        count = skeleton.count
         changed = np.array(
             sorted({n for n in (*self.stored, *self.parents) if n < count}), dtype=np.int64
         )
-        stored = bones.stored.copy()
+        stored = skeleton.stored.copy()
         stored[changed] = False
-        containers = set(np.unique(bones.parents[stored]).tolist())
+        containers = set(np.unique(skeleton.parents[stored]).tolist())
         later = {*self.stored, *self.parents}
         containers |= {self.parent(node) for node in later if self.is_stored(node)}
         return {node for node in containers if node != TOP and not self.is_stored(node)}
 
     def types(self) -> set[str]:
         """The types of stored entities."""
-        bones = self.skeleton
-        changed = np.array([n for n in self.stored if n < bones.count], dtype=np.int64)
-        stored = bones.stored.copy()
+        skeleton = self.skeleton
+        changed = np.array([n for n in self.stored if n < skeleton.count], dtype=np.int64)
+        stored = skeleton.stored.copy()
         stored[changed] = False
-        names = {bones.kinds[code] for code in np.unique(bones.types[stored]).tolist()}
+        names = {skeleton.kinds[code] for code in np.unique(skeleton.types[stored]).tolist()}
         return names | {self.names[node].type for node, is_there in self.stored.items() if is_there}
 
     def only_named(self) -> set[int]:
@@ -234,15 +234,15 @@ class Changed:
 def changed(nodes: Nodes) -> Changed:
     """The changes of the tree. Raises `BadInput` for an entity that would lie below itself."""
     named = nodes.only_named()
-    bones, count = nodes.skeleton, nodes.skeleton.count
+    skeleton, count = nodes.skeleton, nodes.skeleton.count
     present_nodes = {node for node in nodes.names if nodes.is_stored(node) or node in named}
     touched = {*nodes.stored, *nodes.parents, *nodes.renamed}
     moved, restated = {}, set()
     for node in sorted(n for n in touched if n < count and n in present_nodes):
         parent = nodes.parent(node)
-        if parent != int(bones.parents[node]) or node in nodes.renamed:
+        if parent != int(skeleton.parents[node]) or node in nodes.renamed:
             moved[node] = parent
-        elif nodes.is_stored(node) != bool(bones.stored[node]):
+        elif nodes.is_stored(node) != bool(skeleton.stored[node]):
             restated.add(node)
     fresh = {node: nodes.parent(node) for node in sorted(present_nodes) if node >= count}
     removed = frozenset(n for n in nodes.names if n < count and n not in present_nodes)

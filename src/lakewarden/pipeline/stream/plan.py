@@ -44,7 +44,7 @@ from lakewarden.pipeline.stream.id_shift import Shift, shifted
 from lakewarden.pipeline.stream.nodes import Changed, Nodes, changed
 from lakewarden.pipeline.stream.policy import Policy, effects
 from lakewarden.pipeline.stream.row_changes import CurrentRows, Edge, Owner, Translation
-from lakewarden.pipeline.stream.skeleton import Ints, Skeleton, skeleton
+from lakewarden.pipeline.stream.skeleton import Ints, Skeleton, read_skeleton
 from lakewarden.service.effect import Effect
 from lakewarden.service.system import System
 
@@ -98,26 +98,26 @@ def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now
     scopes = policy.table(moment)
     anchors = guests.anchors(scopes.scopes, known.system.spelling)
     nodes = _nodes(known, spark, events, anchors)
-    bones = nodes.skeleton
+    skeleton = nodes.skeleton
     tree = changed(nodes)
     shift = _shift(nodes, tree, blocks_of(known, spark), known.space)
     space = replace(known.space, count=shift.count)
     edges = row_changes.current_edges(nodes)
     owners = row_changes.current_owners(nodes, before.memberships.principals)
-    memberships = policy.closed_memberships(_owning(bones, owners, before.memberships))
-    ownerships = _ownerships(bones, owners)
+    memberships = policy.closed_memberships(_owning(skeleton, owners, before.memberships))
+    ownerships = _ownerships(skeleton, owners)
     numbers = np.array(
         [memberships.ids.get(p, -1) for p in before.memberships.principals], np.int64
     )
     common = _common(nodes, shift, anchors)
     pairs = affected_blocks.guests_now(nodes, tree, shift, edges, common, space)
     touched = affected_blocks.changed_ids(nodes, tree, (edges, owners), shift)
-    dirty = affected_blocks.affected_blocks(touched, pairs, bones, tree.removed, shift, bits)
+    dirty = affected_blocks.affected_blocks(touched, pairs, skeleton, tree.removed, shift, bits)
     context = _next_context(known, policy, memberships, ownerships, moment, space)
     rewritten = (
         frozenset(space.blocks)
         if tree.is_any
-        else affected_blocks.rewritten(dirty, pairs, bones, numbers, bits)
+        else affected_blocks.rewritten(dirty, pairs, skeleton, numbers, bits)
     )
     table = prepared(context).table
     regrouped = index.direct_groups(before.memberships) != index.direct_groups(memberships)
@@ -134,7 +134,7 @@ def plan(known: Index, stretches: Sequence[EventRange], spark: SparkSession, now
         pairs=pairs,
         dirty=dirty,
         rewritten=rewritten,
-        untouched=affected_blocks.untouched(bones, rewritten),
+        untouched=affected_blocks.untouched(skeleton, rewritten),
         reused_scopes=reused_scopes,
         anew=anew,
         stated_anew=_stating(table, frozenset(anew.values())),
@@ -190,12 +190,12 @@ def _nodes(
     known: Index, spark: SparkSession, events: Iterable[Event], anchors: Iterable[Entity]
 ) -> Nodes:
     bits = known.space.bits
-    bones = skeleton(known.folder / index.BLOCKS, bits, known.space.count)
+    skeleton = read_skeleton(known.folder / index.BLOCKS, bits, known.space.count)
     happened = list(events)
     selected = {NO_RESOURCE, *anchors}
     for event in happened:
         selected |= _named_by(event.effect, known.system)
-    batch_nodes = Nodes(bones, known.system, _names_of(blocks_of(known, spark), selected, bits))
+    batch_nodes = Nodes(skeleton, known.system, _names_of(blocks_of(known, spark), selected, bits))
     for event in happened:
         batch_nodes.take(event)
     return batch_nodes
@@ -245,14 +245,14 @@ def _own_entities(blocks: DataFrame, bits: int) -> DataFrame:
 
 
 def _shift(nodes: Nodes, tree: Changed, blocks: DataFrame, space: IdSpace) -> Shift:
-    bones = nodes.skeleton
+    skeleton = nodes.skeleton
     placed = {
         node: parent
         for node, parent in (*tree.moved.items(), *tree.fresh.items())
-        if parent < bones.count
+        if parent < skeleton.count
     }
     before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.removed}, space)
-    return shifted(bones.parents, bones.ends, tree, nodes.names, before, space.most)
+    return shifted(skeleton.parents, skeleton.ends, tree, nodes.names, before, space.most)
 
 
 def _before(
@@ -288,16 +288,16 @@ def _before(
 
 
 def _owning(
-    bones: Skeleton, owners: CurrentRows[Owner], memberships: Memberships
+    skeleton: Skeleton, owners: CurrentRows[Owner], memberships: Memberships
 ) -> set[Principal]:
-    numbers = np.unique(bones.owners.to[owners.rest]).tolist()
+    numbers = np.unique(skeleton.owners.to[owners.rest]).tolist()
     owners_named = {memberships.principals[number] for number in numbers}
     return owners_named | {owner for _, owner, _ in owners.rows}
 
 
-def _ownerships(bones: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
-    codes = np.unique(bones.owners.codes[owners.rest]).tolist()
-    names = {bones.owners.texts[code] for code in codes} | {
+def _ownerships(skeleton: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
+    codes = np.unique(skeleton.owners.codes[owners.rest]).tolist()
+    names = {skeleton.owners.texts[code] for code in codes} | {
         ownership for _, _, ownership in owners.rows
     }
     return ("", *sorted(names - {""}))

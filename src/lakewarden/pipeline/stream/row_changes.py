@@ -187,10 +187,10 @@ def new_rows(
 
 
 def _entities(nodes: Nodes, changed: Changed, shift: Shift) -> Iterator[tuple[object, ...]]:
-    bones = nodes.skeleton
-    sizes = new_subtree_sizes(changed, shift, bones.ends)
+    skeleton = nodes.skeleton
+    sizes = new_subtree_sizes(changed, shift, skeleton.ends)
     for node in (*changed.moved, *changed.restated, *changed.fresh):
         id, parent, entity = shift.id(node), nodes.parent(node), nodes.names[node]
-        size = sizes[node] if node in sizes else shift.size(node, bones.ends)
+        size = sizes[node] if node in sizes else shift.size(node, skeleton.ends)
         above = TOP if parent == TOP else shift.id(parent)
         yield (ENTITY, id, above, id + size, *entity, nodes.is_stored(node))

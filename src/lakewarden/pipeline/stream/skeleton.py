@@ -66,7 +66,7 @@ class Skeleton:
         return len(self.parents)
 
 
-def skeleton(folder: Location, bits: int, count: int) -> Skeleton:
+def read_skeleton(folder: Location, bits: int, count: int) -> Skeleton:
     """The skeleton of the blocks in a folder. Raises `BadInput` if a part is missing."""
     parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
     hosting, hosted = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

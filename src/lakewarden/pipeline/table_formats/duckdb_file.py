@@ -95,8 +95,8 @@ def _read(file: RemotePath) -> str | None:
 
 def _about(version: Version, tag: Tag) -> str:
     """The record of a version for one content of the object; it is void if another one is put."""
-    told = {**version.properties(), "tag": tag.e_tag}
-    return json.dumps(told, indent=2, sort_keys=True) + "\n"
+    properties = {**version.properties(), "tag": tag.e_tag}
+    return json.dumps(properties, indent=2, sort_keys=True) + "\n"
 
 
 def _write_file(file: Path, version: Version) -> None:

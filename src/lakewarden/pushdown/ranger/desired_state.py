@@ -89,12 +89,12 @@ def service_of(
 class Zones:
     """The security zones of the service, and the target's own, "" for resources in no zone.
 
-    `all` is None if the account may not see them. `told` zones have a target of their own.
+    `all` is None if the account may not see them. zones `with_target` have their own target.
     """
 
     own: str = ""
     all: Sequence[Zone] | None = ()
-    told: frozenset[str] = frozenset()
+    with_target: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -262,7 +262,7 @@ def _zoned(policies: Mapping[str, Json], zones: Zones, residues: Residues) -> Ma
         zone = next((one.name for one in zones.all or () if one.has(content)), None)
         if zone is None:
             kept[name] = content
-        elif zone not in zones.told:
+        elif zone not in zones.with_target:
             why = f"the security zone `{zone}` governs it; a target with `?zone=` pushes to it"
             residues.add(Residue(why, entity=_resources_text(content)))
     return kept

@@ -222,11 +222,11 @@ class RangerSession:
         style = style_of(realm, self._target)
         self._label = "" if style is None else style.label
         self._beside = guids_of_other_targets(reading, self._target)
-        told = (
+        with_target = (
             str(one.get(ZONE_NAME) or "")
             for one in self._of_other_targets(ranger_state.found.others)
         )
-        zones = replace(ranger_state.zones, told=frozenset(told))
+        zones = replace(ranger_state.zones, with_target=frozenset(with_target))
         file_system, by_tags = self._admin.file_system, bool(self._admin.tags)
         stored = Stored(reading, self._marks, file_system, zones, by_tags, self._beside)
         foreign_policies = tuple(

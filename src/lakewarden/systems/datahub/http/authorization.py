@@ -72,7 +72,7 @@ def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
 def check_open(names: Iterable[str]) -> None:
     """Raises `Failure` 403 for an aspect that no caller may read."""
     for name in sorted(set(names) & SECRETS.keys()):
-        raise forbidden(f"`{name}` is told to nobody")
+        raise forbidden(f"`{name}` is not disclosed to anyone")
 
 
 def caller_request(exchange: Exchange, operation: str, target: Entity) -> Request:

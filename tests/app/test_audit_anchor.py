@@ -60,7 +60,7 @@ def test_the_end_is_appended_once_for_all_that_moved_it(store: SqlStore, tmp_pat
     assert file.stat().st_mode & 0o077 == 0
     assert failed == []
     with store.reading() as reading:
-        assert examine(reading.audit(), reading.audit_head(), SEALS, anchors(file)).doubts == ()
+        assert examine(reading.audit(), reading.audit_head, SEALS, anchors(file)).doubts == ()
     with store.engine.begin() as connection:
         connection.exec_driver_sql("delete from audit where seq = 4")
         connection.exec_driver_sql(
@@ -68,8 +68,8 @@ def test_the_end_is_appended_once_for_all_that_moved_it(store: SqlStore, tmp_pat
             " audit_digest = (select digest from audit where seq = 3)"
         )
     with store.reading() as reading:
-        assert examine(reading.audit(), reading.audit_head(), SEALS).fault is None
-        fault = examine(reading.audit(), reading.audit_head(), SEALS, anchors(file)).fault
+        assert examine(reading.audit(), reading.audit_head, SEALS).fault is None
+        fault = examine(reading.audit(), reading.audit_head, SEALS, anchors(file)).fault
     assert fault is not None
     assert fault.seq == 4
 
@@ -114,7 +114,7 @@ def test_every_write_is_anchored_where_that_is_asked_for(tmp_path: Path) -> None
     act(store)
     application.close()
     with open_store(f"sqlite:///{tmp_path}/store") as again, again.reading() as reading:
-        head = reading.audit_head()
+        head = reading.audit_head
     assert (anchors(file)[-1].seq, anchors(file)[-1].digest) == head
 
 

@@ -157,7 +157,7 @@ def test_it_leaves_a_row_in_the_audit_trail(service: DecisionService) -> None:
     first_start(service, _settings())
     with service.reading() as reading:
         rows = list(reading.audit())
-        assert first_fault(rows, reading.audit_head()) is None
+        assert first_fault(rows, reading.audit_head) is None
     assert len(rows) == 1
     assert "server.start" in rows[0].body
 

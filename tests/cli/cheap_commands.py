@@ -19,6 +19,7 @@ import pydantic_settings  # noqa: F401 — it imports the type of adapters, whic
 import pytest
 from cyclopts.argument import Argument, ArgumentCollection
 
+from lakewarden.service.audit import Head
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import State
 from lakewarden.service.state_builder import NO_STARTS, Start
@@ -79,7 +80,7 @@ def _open(service: DecisionService, starts: Mapping[str, Start] = NO_STARTS) -> 
         for realm in known.realms.values():
             # Cached results of the earlier store; they may differ from this store's.
             realm.matrix.snapshot.memos.derived.clear()
-        service._adopt(known.at(service.clock()))
+        service._adopt(known.at(service.clock()), Head())
     assert before is not None
     _loaded[before] = known
     if len(_loaded) > _MOST:

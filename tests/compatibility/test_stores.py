@@ -167,7 +167,7 @@ def check_answers(
         assert service.state.revision == before + 1
     assert json.loads(json.dumps(found)) == EXPECTED
     with open_store(url, upgrade=False) as store, store.reading() as reading:
-        assert first_fault(reading.audit(), reading.audit_head()) is None
+        assert first_fault(reading.audit(), reading.audit_head) is None
 
 
 def test_there_is_a_store_of_every_schema() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from hashlib import sha256
 from pathlib import Path
 
+from lakewarden.service.audit import Head
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import State
 from lakewarden.store import SqlStore, open_store
@@ -59,7 +60,7 @@ def load(service: DecisionService, digest: bytes | None) -> None:
         for realm in known.realms.values():
             # Cached results of the earlier store; they may differ from this store's.
             realm.matrix.snapshot.memos.derived.clear()
-        service._adopt(known.at(service.clock()))
+        service._adopt(known.at(service.clock()), Head())
     if digest is not None:
         _LOADED[digest] = known
         if len(_LOADED) > _MOST:

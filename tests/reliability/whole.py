@@ -28,7 +28,7 @@ def faults(store: SqlStore, behind: DecisionService | None = None) -> list[str]:
     fresh.open()
     found = [*_orphans(store), *_revisions(store), *_unowned(store), *_totals(store)]
     with store.reading() as reading:
-        fault = first_fault(reading.audit(), reading.audit_head())
+        fault = first_fault(reading.audit(), reading.audit_head)
     if fault is not None:
         found.append(f"audit row {fault.seq} {fault.reason}")
     if behind is not None and not same(behind.catch_up(), fresh.state):

@@ -159,7 +159,7 @@ def test_a_denied_write_leaves_its_audit_row_and_no_revision(store: SqlStore) ->
     assert store.revision() == 1
     with service.reading() as reading:
         rows = list(reading.audit())
-        assert first_fault(rows, reading.audit_head()) is None
+        assert first_fault(rows, reading.audit_head) is None
     assert len(rows) == 1
     assert '"actor":"ben"' in rows[0].body
     assert '"outcome":"deny"' in rows[0].body

@@ -140,7 +140,7 @@ def test_a_load_is_one_revision_and_a_second_one_none(tmp_path: Path) -> None:
         again = load(service, facts, prune=True)
         assert (again.revision, again.gap.effects) == (before + 1, ())
         with service.reading() as reading:
-            assert sum(1 for _ in reading.audit()) == reading.audit_head().seq >= 2
+            assert sum(1 for _ in reading.audit()) == reading.audit_head.seq >= 2
 
 
 def test_what_is_gone_is_counted_and_goes_only_when_asked(tmp_path: Path) -> None:

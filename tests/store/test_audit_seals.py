@@ -29,7 +29,7 @@ def act(store: SqlStore, numbers: Sequence[int], seals: Seals = OURS) -> None:
 
 def report(store: SqlStore, seals: Seals = OURS) -> Report:
     with store.reading() as reading:
-        return examine(reading.audit(), reading.audit_head(), seals)
+        return examine(reading.audit(), reading.audit_head, seals)
 
 
 def operations(store: SqlStore) -> list[str]:

@@ -152,7 +152,7 @@ def test_a_write_that_was_begun_before_is_not_committed_after(url: str, contract
     with next_release(contracts), open_store(url) as newer:
         assert newer.revision() == revision
         with newer.reading() as reading:
-            assert reading.audit_head().seq == 0
+            assert reading.audit_head.seq == 0
 
 
 def test_a_write_that_locks_nothing_ends_before_the_step_or_is_refused(

@@ -132,7 +132,7 @@ def test_the_audit_trail_keeps_what_nothing_else_does(store: SqlStore) -> None:
     with store.writing() as writing:
         writing.commit(odd)
     with store.reading() as reading:
-        assert first_fault(reading.audit(), reading.audit_head()) is None
+        assert first_fault(reading.audit(), reading.audit_head) is None
 
 
 @given(st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from("\\ud80")))

@@ -12,16 +12,24 @@ from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.control import SERVER
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store, restore
 from lakewarden.store.sqlite_file import FileReplaced
 
+AMY = Principal(USER, "amy")
 BEN = Principal(USER, "ben")
 ZOE = Principal(USER, "zoe")
 
 
 def add(service: DecisionService, person: Principal) -> None:
-    service.write(SYSTEM, lambda work: work.change("@main", PrincipalChanged(person, True)))
+    def write(work: WriteTransaction) -> None:
+        work.change("@main", PrincipalChanged(person, True))
+        work.audit("person.put", SERVER, "allow", "", CONTROL)
+
+    service.write(SYSTEM, write)
 
 
 def opened(store: SqlStore) -> DecisionService:
@@ -102,3 +110,32 @@ def test_a_restored_database_of_the_same_revision_is_loaded_anew(
         for other in (idle, service):
             assert ZOE in other.catch_up().people["main"].principals
             assert known(other) == {ZOE}
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("later", [1, 2], ids=["same revision", "later revision"])
+def test_a_standby_without_the_last_write_is_loaded_anew(
+    server_url: str, postgres_url: str, later: int
+) -> None:
+    """Its tables have the numbers of those that it copied."""
+    name = sa.make_url(server_url).database
+    with open_store(server_url) as store:
+        readers, writer = [opened(store), opened(store)], opened(store)
+        store.engine.dispose()
+        server = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        with server.begin() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}_standby TEMPLATE {name}")
+        add(writer, BEN)
+        for other in readers:
+            assert BEN in other.catch_up().people["main"].principals
+        store.engine.dispose()
+        with server.begin() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.exec_driver_sql(f"ALTER DATABASE {name}_standby RENAME TO {name}")
+        with open_store(server_url) as promoted:
+            for _ in range(later):
+                add(opened(promoted), ZOE)
+        add(readers[1], AMY)  # without asking before
+        assert known(readers[1]) == {ZOE, AMY}
+        for other in (*readers, writer):
+            assert known(other) == set(other.catch_up().people["main"].principals) == {ZOE, AMY}

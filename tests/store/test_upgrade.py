@@ -77,7 +77,7 @@ def test_down_and_up_again_keeps_every_row(url: str) -> None:
         upgrade.upgrade(store.engine)
         assert sets(facts(store)) == rows
         with store.reading() as reading:
-            assert first_fault(reading.audit(), reading.audit_head()) is None
+            assert first_fault(reading.audit(), reading.audit_head) is None
         with store.writing() as writing:
             writing.apply("lake", [EntityRenamed(SCHEMA, "lk:c.z")])
             assert writing.commit(()) == 3

@@ -55,7 +55,7 @@ def named(count: int) -> list[Entity]:
 
 def everything(store: SqlStore) -> object:
     with store.reading() as reading:
-        head, rows = reading.audit_head(), sets(reading.facts(REALM, GRAVITINO))
+        head, rows = reading.audit_head, sets(reading.facts(REALM, GRAVITINO))
         return reading.revision, reading.feed(0), list(reading.audit()), head, rows
 
 
@@ -175,8 +175,8 @@ def test_revisions_have_no_gaps_and_the_trail_no_faults_whoever_writes(store: Sq
     with store.reading() as reading:
         fed = reading.feed(1)
         assert [row.revision for row in fed] == list(range(2, WRITERS * WRITES + 2))
-        assert first_fault(reading.audit(), reading.audit_head()) is None
-        assert reading.audit_head().seq == 2 * WRITERS * WRITES
+        assert first_fault(reading.audit(), reading.audit_head) is None
+        assert reading.audit_head.seq == 2 * WRITERS * WRITES
         told = {entity.name for entity, _ in reading.facts(REALM, None).entities}
     by_revision = {row.revision: row.key for row in fed}
     assert len(told) == WRITERS * WRITES + 1
@@ -196,7 +196,7 @@ def test_a_reader_sees_one_moment(store: SqlStore) -> None:
         assert [row.entity for row in reading.facts(REALM, None).entities][-1] == TABLE
         assert (list(reading.tokens()), list(reading.audit())) == ([], [])
         assert {row.revision for row in reading.feed(0)} == {1}
-        assert reading.audit_head().seq == 0
+        assert reading.audit_head.seq == 0
     assert store.revision() == 3
 
 
@@ -480,5 +480,5 @@ def tamper(store: SqlStore, sql: str) -> None:
 
 def fault(store: SqlStore) -> int | None:
     with store.reading() as reading:
-        found = first_fault(reading.audit(), reading.audit_head())
+        found = first_fault(reading.audit(), reading.audit_head)
     return None if found is None else found.seq

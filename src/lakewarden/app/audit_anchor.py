@@ -102,7 +102,7 @@ class Anchoring:
         """Sends the end of the trail to every target that does not have it."""
         try:
             with self._store.reading() as reading:
-                head = reading.audit_head()
+                head = reading.audit_head
                 last = next(iter(reading.audit(head.seq - 1, 1)), None) if head.seq else None
         except WardenError as error:
             self._failed(error)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
-from lakewarden.service.audit import AuditRow
+from lakewarden.service.audit import AuditRow, Head
 from lakewarden.service.audit_check import Anchor, Report, examine
 from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.control import SERVER, Denied
@@ -107,7 +107,7 @@ def read(  # noqa: PLR0913 — filter, position and caller
     for number in (size, last or 1):
         if not 1 <= number <= MAX_PAGE:
             raise BadInput(f"expected 1 to {MAX_PAGE} rows, got {number}")
-    head = reading.audit_head().seq
+    head = reading.audit_head.seq
     if newest_first:
         return _backwards(reading, filter, size, head + 1 if after is None else after)
     start = max(0, head - last) if last is not None and after is None else after or 0
@@ -149,6 +149,16 @@ def _concerns(event: Mapping[str, Any], realm: str) -> bool:
     return event.get("realm") == realm or event.get("target") == f"realm:{realm}"
 
 
+def contains(reading: Reading, head: Head) -> bool:
+    """Whether the trail has the row that was its last one once.
+
+    If not, it is another store, or the store lost writes: its server failed over to a standby that
+    did not have them.
+    """
+    rows = reading.audit(head.seq - 1, 1)
+    return [(row.seq, row.digest) for row in rows] == [head]
+
+
 def verify(
     reading: Reading,
     state: State,
@@ -161,4 +171,4 @@ def verify(
     refused = control.denied(state, actor, "audit.verify", SERVER, now)
     if refused is not None:
         return refused
-    return examine(reading.audit(), reading.audit_head(), seals, anchors)
+    return examine(reading.audit(), reading.audit_head, seals, anchors)

@@ -17,6 +17,8 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
 from lakewarden.service import push_outbox
 from lakewarden.service.actor import Actor
+from lakewarden.service.audit import Head
+from lakewarden.service.audit_reading import contains
 from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
 from lakewarden.service.optimistic_write import NeedsLock, OptimisticWrite
@@ -81,6 +83,7 @@ class DecisionService:
         self._shared_cells = None if shared_revision is None else shared_revision.cells
         self._state = State()
         self._origin = 0
+        self._audit_head = Head()
         self._advancing = threading.Lock()
         self._writing = threading.Lock()
 
@@ -93,7 +96,7 @@ class DecisionService:
         """Loads everything in the store, some realms by `starts`. Raises `Unavailable`."""
         with self._advancing, self.store.reading() as reading:
             self._origin = self.store.origin
-            self._adopt(load(reading, self.clock(), starts))
+            self._adopt(load(reading, self.clock(), starts), reading.audit_head)
 
     def current(self, now: float) -> State | None:
         """The state, if it is proven to be the newest and compiled for `now`; without I/O."""
@@ -117,12 +120,12 @@ class DecisionService:
             # ahead of it.
             newest = self.store.revision()
         state = self._state
-        if newest != state.revision or self._is_other() or not state.covers(self.clock()):
+        if newest != state.revision or self._may_differ() or not state.covers(self.clock()):
             # Catching up serves all requests, so cancelling this one must not stop it.
             with self._advancing, shielded():
-                if newest != self._state.revision or self._is_other():
+                if newest != self._state.revision or self._may_differ():
                     with self.store.reading() as reading:
-                        self._adopt(self._with_newer_writes(reading))
+                        self._adopt(self._with_newer_writes(reading), reading.audit_head)
                 self._state = self._state.at(self.clock())
                 state = self._state
         if state.revision < at_least:
@@ -131,9 +134,19 @@ class DecisionService:
             )
         return state
 
-    def _is_other(self) -> bool:
-        """Whether the store was replaced: equal revisions prove nothing then."""
-        return self.store.origin != self._origin
+    def _may_differ(self) -> bool:
+        """Whether the store may have other data than the known ones, even at their revision."""
+        return self.store.origin != self._origin or self.store.audit_head != self._audit_head
+
+    def _is_other(self, reading: Reading) -> bool:
+        """Whether the store was replaced, or lost writes: equal revisions prove nothing then.
+
+        The snapshot is not older than the state.
+        """
+        if self.store.origin != self._origin:
+            return True
+        known = self._audit_head
+        return known.seq > 0 and known != reading.audit_head and not contains(reading, known)
 
     def _with_newer_writes(self, reading: Reading) -> State:
         with step("catch up"):
@@ -141,9 +154,11 @@ class DecisionService:
 
     def _after(self, reading: Reading) -> State:
         state = self._state
-        if self._is_other() or reading.revision < state.revision:
+        if self._is_other(reading) or reading.revision < state.revision:
             self._origin = self.store.origin
             return load(reading, self.clock())
+        if reading.revision == state.revision:
+            return state
         try:
             rows = reading.feed(state.revision, MANY + 1)
         except FeedTruncated:
@@ -228,13 +243,13 @@ class DecisionService:
             return True
         with self._writing, shielded():
             with self.store.writing() as writing:
-                is_newest = writing.revision == store.revision and not self._is_other()
-                if store.changes and not is_newest:
+                is_old = store.revision != writing.revision
+                if store.changes and (is_old or self._is_other(writing)):
                     return False
                 store.replay(writing)
                 revision = writing.commit(transaction.events)
             if store.changes:
-                self._advance(transaction.state, revision)
+                self._advance(transaction.state, revision, writing.audit_head)
         self._raise(revision)
         return True
 
@@ -255,34 +270,35 @@ class DecisionService:
             self._raise(revision)
             self.catch_up()
             return result
-        self._advance(transaction.state, revision)
+        self._advance(transaction.state, revision, writing.audit_head)
         self._raise(revision)
         return result
 
-    def _advance(self, state: State, revision: int) -> None:
+    def _advance(self, state: State, revision: int, audit_head: Head) -> None:
         """Adopts the committed state at its revision, unless a later one is already adopted."""
         with self._advancing:
             if self._state.revision < revision:
-                self._adopt(state)
+                self._adopt(state, audit_head)
 
     def _newest(self, reading: Reading, *, locked: bool = False) -> State:
         """The newest state for the present: that of `reading`, or a newer one if not `locked`."""
         with self._advancing:
             revision = self._state.revision
-            is_newer = reading.revision > revision or self._is_other()
-            if is_newer or (locked and reading.revision != revision):
-                self._adopt(self._with_newer_writes(reading))
+            is_newer = reading.revision > revision
+            differs = reading.revision != revision or reading.audit_head != self._audit_head
+            if is_newer or (locked and differs) or self.store.origin != self._origin:
+                self._adopt(self._with_newer_writes(reading), reading.audit_head)
             self._state = self._state.at(self.clock())
             return self._state
 
-    def _adopt(self, state: State) -> None:
-        """Makes this state the current one; only while `_advancing`.
+    def _adopt(self, state: State, audit_head: Head) -> None:
+        """Makes this state, of a store with this end of its trail, current; only in `_advancing`.
 
         The shared revision is raised first: what one process has shown, no other process may miss
         afterwards, even if the writer was slow to raise it or died before.
         """
         self._raise(state.revision)
-        self._state = state
+        self._state, self._audit_head = state, audit_head
 
     def _raise(self, revision: int) -> None:
         if self._shared_revision is not None:

@@ -120,7 +120,7 @@ def _authorized_question(
 
 def _backwards(reading: Reading) -> Iterator[AuditRow]:
     """The last rows of the trail, newest first."""
-    head = reading.audit_head().seq
+    head = reading.audit_head.seq
     least = max(0, head - _LOOKED_AT)
     for end in range(head, least, -_PIECE):
         start = max(least, end - _PIECE)

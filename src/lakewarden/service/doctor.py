@@ -149,7 +149,7 @@ def _realms(subject: Subject) -> Iterator[Check]:
 def _audit_trail(subject: Subject) -> Iterator[Check]:
     with subject.service.reading() as reading:
         rows = _limited_rows(subject.budget, reading.audit())
-        report = examine_trail(rows, reading.audit_head(), subject.seals)
+        report = examine_trail(rows, reading.audit_head, subject.seals)
     if report.fault is None:
         yield Check("audit trail", "ok", f"complete: {report.rows:,} rows")
     else:
@@ -160,7 +160,7 @@ def _audit_trail(subject: Subject) -> Iterator[Check]:
 
 def _clock(subject: Subject) -> Iterator[Check]:
     with subject.service.reading() as reading:
-        head = reading.audit_head()
+        head = reading.audit_head
         last = next(iter(reading.audit(head.seq - 1, 1)), None) if head.seq else None
     written = None if last is None else json.loads(last.body).get("time")
     ahead = written - subject.service.clock() if isinstance(written, (int, float)) else 0.0

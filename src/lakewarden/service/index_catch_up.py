@@ -19,6 +19,7 @@ from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.audit import Head
+from lakewarden.service.audit_reading import contains
 from lakewarden.service.effect import FeedRow, RealmChanged, decode
 from lakewarden.service.ports import FeedTruncated, Reading
 from lakewarden.service.realm import Realm
@@ -49,7 +50,7 @@ class Compiled:
 
 def history_mark(reading: Reading, revision: int | None = None) -> str:
     """A mark that identifies the history of the store up to a revision."""
-    head = reading.audit_head()
+    head = reading.audit_head
     if revision is not None and revision < reading.revision:
         until = takewhile(lambda row: row.revision <= revision, reading.audit())
         head = Head()
@@ -123,8 +124,7 @@ def _is_marked(text: str, reading: Reading) -> bool:
     number, _, digest = text.partition(":")
     if not (number.isascii() and number.isdigit()):
         return False
-    seq = int(number)
-    return [row.digest for row in reading.audit(seq - 1, 1) if row.seq == seq] == [digest]
+    return contains(reading, Head(int(number), digest))
 
 
 def _drops(row: FeedRow, realm: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Final, NoReturn, TypeVar
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
-from lakewarden.service.audit import AuditEvent, AuditRow, Head
+from lakewarden.service.audit import AuditEvent, AuditRow
 from lakewarden.service.credential import Credential
 from lakewarden.service.effect import (
     About,
@@ -56,7 +56,7 @@ class OptimisticWrite:
     """
 
     def __init__(self, reading: Reading) -> None:
-        self.revision = reading.revision
+        self.revision, self.audit_head = reading.revision, reading.audit_head
         self._reading = reading
         self._left: list[tuple[str, list[Effect]]] = []
         self._documents: dict[tuple[str, About], Document | None] = {}
@@ -260,9 +260,6 @@ class OptimisticWrite:
 
     def audit(self, after: int = 0, limit: int | None = None) -> Iterator[AuditRow]:
         return self._reading.audit(after, limit)
-
-    def audit_head(self) -> Head:
-        return self._reading.audit_head()
 
     def history(
         self,

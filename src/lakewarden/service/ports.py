@@ -38,6 +38,9 @@ class Reading(Protocol):
     revision: int
     """The newest revision in the snapshot."""
 
+    audit_head: Head
+    """The end of the audit trail in the snapshot."""
+
     def realms(self) -> Sequence[Realm]:
         """All realms, ordered by name."""
         ...
@@ -152,10 +155,6 @@ class Reading(Protocol):
         """The audit trail after a row number."""
         ...
 
-    def audit_head(self) -> Head:
-        """The end of the audit trail."""
-        ...
-
     def history(
         self,
         scope: str,
@@ -230,6 +229,9 @@ class Store(Protocol):
 
     It is that of the last query, `reading` or `writing`.
     """
+
+    audit_head: Head
+    """The end of the audit trail, as of the last query, `reading` or `writing`."""
 
     def try_to_write(self) -> None:
         """Tries a write; `write_health` contains the result."""

@@ -91,6 +91,7 @@ class SqlReading:
         check_usable(counter.usable_from)
         self.revision: int = counter.revision
         self.origin: int = counter.origin
+        self.audit_head = Head(counter.audit_seq, counter.audit_digest)
 
     # Facts for decisions
 
@@ -219,10 +220,6 @@ class SqlReading:
         query = sa.select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
         for seq, revision, body, digest, seal in self._each(query):
             yield AuditRow(seq, revision, unescaped(body), digest, seal)
-
-    def audit_head(self) -> Head:
-        counter = self._counter()
-        return Head(counter.audit_seq, counter.audit_digest)
 
     def history(
         self,

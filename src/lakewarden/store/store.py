@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.audit import Head
 from lakewarden.service.audit_seal import UNSEALED
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
@@ -97,6 +98,8 @@ class SqlStore:
         self.engine = engine
         self.origin = 0
         """See `Store.origin`."""
+        self.audit_head = Head()
+        """See `Store.audit_head`."""
         self.seals = UNSEALED
         """Seals the audit rows that are written through this store."""
         self.committed: Callable[[], None] | None = None
@@ -130,7 +133,7 @@ class SqlStore:
         check()
         with step("read the store", calls=self.engine.dialect.name):
             connection, reading = _begun(self.engine, lambda fresh: SqlReading(consistent(fresh)))
-            self.origin = reading.origin
+            self.origin, self.audit_head = reading.origin, reading.audit_head
             with _closing(connection), _interrupted(connection):
                 yield reading
 
@@ -148,18 +151,21 @@ class SqlStore:
                     seals=self.seals,
                 ),
             )
-            self.origin = writing.origin
+            self.origin, self.audit_head = writing.origin, writing.audit_head
             with _closing(connection):
                 yield writing
+                self.audit_head = writing.audit_head
         if self.committed is not None:
             self.committed()
 
     def revision(self) -> int:
         """See `Store.revision`."""
         with step("read the revision", calls=self.engine.dialect.name):
-            connection, (revision, self.origin) = _begun(self._asking, _counter)
+            connection, counter = _begun(self._asking, _counter)
             with _closing(connection):
-                return revision
+                self.origin = counter.origin
+                self.audit_head = Head(counter.audit_seq, counter.audit_digest)
+                return int(counter.revision)
 
     def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> int:
         """See `Store.add_usage`."""
@@ -307,15 +313,15 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
 
 
 def _revision(connection: sa.Connection) -> int:
-    return _counter(connection)[0]
+    return int(_counter(connection).revision)
 
 
-def _counter(connection: sa.Connection) -> tuple[int, int]:
-    """The revision and the origin of the store."""
+def _counter(connection: sa.Connection) -> sa.Row[Any]:
+    """The counter, with the origin of the store."""
     with translated_errors():
         counter = connection.execute(COUNTER[connection.dialect.name]).one()
     check_usable(counter.usable_from)
-    return counter.revision, counter.origin
+    return counter
 
 
 def _shared_write(fresh: sa.Connection) -> sa.Connection:

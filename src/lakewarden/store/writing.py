@@ -78,6 +78,7 @@ class SqlWriting(SqlReading):
                     exclusive(self._connection)
                 counter = self._counted(sa.select(schema.counter).with_for_update())
             self.revision = counter.revision
+            self.audit_head = Head(counter.audit_seq, counter.audit_digest)
             self._is_locked = True
 
     def apply(self, scope: str, effects: Sequence[Effect]) -> None:
@@ -162,7 +163,7 @@ class SqlWriting(SqlReading):
             )
             self._connection.commit()
         self._is_over = True
-        self.revision = revision
+        self.revision, self.audit_head = revision, head
         return revision
 
     def _add_totals(self) -> None:

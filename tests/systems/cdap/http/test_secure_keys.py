@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.service.audit import Head
 from lakewarden.store.secrets import Keys, new_key, rewrap
 from tests.systems.cdap.http.wire import BOSS, Json, Wire
 
@@ -146,7 +147,7 @@ def test_what_was_written_after_a_revocation_is_not_told_to_who_asked_before(
         stale = waiting.state
         assert wire.status("GET", path, user="dana") == 403
         assert waiting.state.revision > stale.revision
-        waiting._adopt(stale)
+        waiting._adopt(stale, Head())
     assert wire.good("GET", key, user=BOSS) == "second"
 
 

@@ -172,7 +172,7 @@ def test_every_write_is_audited_the_refused_ones_too(lake: Wire) -> None:
     assert {one["operation"] for one in (refused, dropped)} == {"table.drop"}
     assert {one["target"] for one in (refused, dropped)} == {"table:lk:rel.s.t"}
     with lake.store.reading() as reading:
-        assert first_fault(reading.audit(), reading.audit_head()) is None
+        assert first_fault(reading.audit(), reading.audit_head) is None
 
 
 def test_a_write_that_fails_leaves_nothing_behind(lake: Wire) -> None:

@@ -238,7 +238,7 @@ def logs_as_before() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one local Spark session of the test run."""
-    from lakewarden.pipeline.session import spark_session
+    from lakewarden.pipeline.spark_session import spark_session
 
     session = spark_session("lakewarden tests", master="local[2]")
     for name, value in _FOR_FEW_ROWS.items():

@@ -24,7 +24,7 @@ from typing import Final
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline.session import spark_session
+from lakewarden.pipeline.spark_session import spark_session
 from tests.pipeline import spared
 
 ROOT: Final = Path(__file__).parents[2]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.pipeline.failing_store import of_failing_store
-from lakewarden.pipeline.session import _GIVES_UP, _reason
+from lakewarden.pipeline.spark_failure import reason_of_failure
+from lakewarden.pipeline.spark_session import _GIVES_UP
 from lakewarden.pipeline.storage.object_store import CHECK_CREDENTIALS, RUN_AGAIN
 
 CALL = "An error occurred while calling o158.parquet.\n: "
@@ -71,7 +72,7 @@ TRACE = (
     ],
 )
 def test_a_failing_store_is_named_with_what_to_do(java: str, said: str) -> None:
-    assert _reason(RuntimeError(f"{CALL}{java}{TRACE}")) == said
+    assert reason_of_failure(RuntimeError(f"{CALL}{java}{TRACE}")) == said
 
 
 def test_an_error_of_our_own_client_in_a_task_is_passed_on() -> None:
@@ -79,7 +80,10 @@ def test_an_error_of_our_own_client_in_a_task_is_passed_on() -> None:
     text = (
         f"Traceback (most recent call last):\n\tin f\nlakewarden.kernel.errors.Unavailable: {said}"
     )
-    assert _reason(RuntimeError(f"An exception was thrown from the Python worker:\n{text}")) == said
+    assert (
+        reason_of_failure(RuntimeError(f"An exception was thrown from the Python worker:\n{text}"))
+        == said
+    )
 
 
 def test_other_errors_are_not_those_of_a_store() -> None:

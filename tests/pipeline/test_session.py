@@ -18,7 +18,8 @@ import pytest
 import zstandard
 
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.pipeline import session
+from lakewarden.pipeline import session, spark_session
+from lakewarden.pipeline.spark_failure import reason_of_failure
 from tests.pipeline.directories import write_directory
 from tests.servers import free_port
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 JOB = """
 import os
-from lakewarden.pipeline.session import spark_session
+from lakewarden.pipeline.spark_session import spark_session
 
 def double(batches):
     for batch in batches:
@@ -55,74 +56,74 @@ with session("logged", event_log=Path("{log}")) as spark:
 
 @pytest.fixture
 def _unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in session._SET_UP_OUTSIDE:
+    for name in spark_session._SET_UP_OUTSIDE:
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.usefixtures("_unconfigured")
 @pytest.mark.parametrize("address", [None, "local", "local[2]", "local[*]"])
 def test_a_local_run_is_ours(address: str | None) -> None:
-    assert session._is_ours(address)
+    assert spark_session.is_tuned_here(address)
 
 
 @pytest.mark.usefixtures("_unconfigured")
 @pytest.mark.parametrize("address", ["spark://host:7077", "sc://host", "yarn", "localhost:7077"])
 def test_a_run_elsewhere_is_not_ours(address: str) -> None:
-    assert not session._is_ours(address)
+    assert not spark_session.is_tuned_here(address)
 
 
 @pytest.mark.usefixtures("_unconfigured")
-@pytest.mark.parametrize("name", session._SET_UP_OUTSIDE)
+@pytest.mark.parametrize("name", spark_session._SET_UP_OUTSIDE)
 def test_a_spark_set_up_outside_is_left_as_it_is(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "something")
-    assert not session._is_ours(None)
-    assert not session._is_ours("local[2]")
+    assert not spark_session.is_tuned_here(None)
+    assert not spark_session.is_tuned_here("local[2]")
 
 
 @pytest.mark.usefixtures("_unconfigured")
 def test_java_is_started_except_for_a_server_and_below_spark_submit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert session._starts_java(None)
-    assert session._starts_java("local[2]")
-    assert not session._starts_java("sc://host")
+    assert spark_session._starts_java(None)
+    assert spark_session._starts_java("local[2]")
+    assert not spark_session._starts_java("sc://host")
     monkeypatch.setenv("SPARK_REMOTE", "sc://host")
-    assert not session._starts_java(None)
+    assert not spark_session._starts_java(None)
     monkeypatch.delenv("SPARK_REMOTE")
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert not session._starts_java(None)
+    assert not spark_session._starts_java(None)
 
 
 def test_a_master_and_a_remote_are_refused() -> None:
     with pytest.raises(BadInput, match="`local`, `sc://host`"):
-        session.spark_session("x", master="local", remote="sc://host")
+        spark_session.spark_session("x", master="local", remote="sc://host")
 
 
 def test_an_event_log_of_a_connect_server_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInput, match=r"set `spark\.eventLog\.dir` there"):
-        session.spark_session("x", remote="sc://host", event_log=tmp_path)
+        spark_session.spark_session("x", remote="sc://host", event_log=tmp_path)
     monkeypatch.setenv("SPARK_REMOTE", "sc://host")
     with pytest.raises(BadInput, match=r"set `spark\.eventLog\.dir` there"):
-        session.spark_session("x", event_log=tmp_path)
+        spark_session.spark_session("x", event_log=tmp_path)
 
 
 def test_a_connect_server_that_does_not_answer_is_told_soon_and_without_the_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Not less: gRPC's thread reports an error for a channel that is closed before its first check.
-    monkeypatch.setattr(session, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(spark_session, "CONNECT_SECONDS", 1.0)
     address = f"sc://127.0.0.1:{free_port()}"
     with pytest.raises(Unavailable, match="no Spark Connect server accepts") as raised:
-        session.spark_session("x", remote=f"{address}/;use_ssl=true;token=secret")
+        spark_session.spark_session("x", remote=f"{address}/;use_ssl=true;token=secret")
     assert f"at `{address}`;" in str(raised.value)
     assert "secret" not in str(raised.value)
     monkeypatch.setenv("SPARK_REMOTE", address)
     with pytest.raises(Unavailable, match=address):
-        session.spark_session("x")
+        spark_session.spark_session("x")
 
 
 class _Leaving(grpc.GenericRpcHandler):  # type: ignore[misc]  # gRPC has no types
@@ -149,8 +150,8 @@ def test_a_connect_server_that_leaves_before_the_first_call_is_told_soon(tmp_pat
     server.start()
     program = f"""
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.pipeline import session
-session._RETRIES = 1
+from lakewarden.pipeline import session, spark_session
+spark_session._RETRIES = 1
 try:
     with session.session("jobs", remote="sc://127.0.0.1:{port}") as spark:
         spark.range(1)
@@ -169,7 +170,7 @@ except Unavailable as error:
 def test_of_a_trace_the_error_is_told() -> None:
     failure = "[RUNNER] it failed. Cause: Traceback (most recent call last):\n  File x\nKeyError: 1"
     failure += "\n SQLSTATE: XXKST\n\nJVM stacktrace:\norg.apache.spark.Failed\n\tat x"
-    assert session._reason(RuntimeError(failure)) == "[RUNNER] it failed. Cause: KeyError: 1"
+    assert reason_of_failure(RuntimeError(failure)) == "[RUNNER] it failed. Cause: KeyError: 1"
 
 
 def test_whether_a_deferred_session_is_remote_is_asked_of_the_session_itself(
@@ -220,7 +221,7 @@ def test_what_spark_does_bears_the_name_of_the_stage(spark: SparkSession) -> Non
     ],
 )
 def test_what_spark_lacks_is_said_with_what_to_do(java: str, store: str) -> None:
-    said = session._reason(
+    said = reason_of_failure(
         RuntimeError(f"An error occurred while calling o51.parquet.\n: {java}\n\tat")
     )
     assert (
@@ -229,16 +230,16 @@ def test_what_spark_lacks_is_said_with_what_to_do(java: str, store: str) -> None
 
 
 def test_of_an_error_of_spark_the_first_line_is_said() -> None:
-    assert session._reason(RuntimeError("one line\nmore")) == "one line"
-    assert session._reason(RuntimeError()) == "RuntimeError"
+    assert reason_of_failure(RuntimeError("one line\nmore")) == "one line"
+    assert reason_of_failure(RuntimeError()) == "RuntimeError"
 
 
 def test_hadoop_is_told_where_s3_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    assert session._object_stores() == {}
+    assert spark_session._object_stores() == {}
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9000")
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    assert session._object_stores() == {
+    assert spark_session._object_stores() == {
         "spark.hadoop.fs.s3a.endpoint": "http://127.0.0.1:9000",
         "spark.hadoop.fs.s3a.endpoint.region": "eu-central-1",
         "spark.hadoop.fs.s3a.path.style.access": "true",
@@ -250,19 +251,19 @@ def _jobs_of(context: SparkContext, group: str) -> set[int]:
 
 
 def test_without_a_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "ensure_java", lambda: None)
+    monkeypatch.setattr(spark_session, "ensure_java", lambda: None)
     with pytest.raises(Unavailable, match="apt-get install openjdk-17-jre-headless"):
-        session.spark_session("x", master="local")
+        spark_session.spark_session("x", master="local")
 
 
 def test_without_pyspark_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", "")
-    monkeypatch.setattr(session, "ensure_java", lambda: tmp_path)
+    monkeypatch.setattr(spark_session, "ensure_java", lambda: tmp_path)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(Unavailable, match=r"lakewarden\[spark\]"):
-        session.spark_session("x", master="local")
+        spark_session.spark_session("x", master="local")
 
 
 def test_an_arrow_job_runs(spark: SparkSession) -> None:
@@ -275,13 +276,13 @@ def test_an_arrow_job_runs(spark: SparkSession) -> None:
 
 
 def test_local_settings_hold(spark: SparkSession) -> None:
-    expected = session._ALWAYS | session._LOCAL
+    expected = spark_session._ALWAYS | spark_session._LOCAL
     found = {name: spark.conf.get(name) or "" for name in expected}
-    options = found.pop(session._JAVA_OPTIONS)  # followed by those of a class archive
-    quick = f"{expected.pop(session._JAVA_OPTIONS)} {session._QUICK_COMPILER}"
+    options = found.pop(spark_session._JAVA_OPTIONS)  # followed by those of a class archive
+    quick = f"{expected.pop(spark_session._JAVA_OPTIONS)} {spark_session._QUICK_COMPILER}"
     assert options.startswith(quick)
     assert found == expected
-    assert session.spark_session("again", master="local[2]") is spark
+    assert spark_session.spark_session("again", master="local[2]") is spark
 
 
 @pytest.mark.parametrize(
@@ -294,10 +295,10 @@ def test_for_a_large_input_java_starts_with_its_optimizing_compiler(
     started = []
 
     def start(builder: object, archive: object, java_options: str) -> SparkSession:
-        started.append(session._QUICK_COMPILER in java_options)
+        started.append(spark_session._QUICK_COMPILER in java_options)
         return cast("SparkSession", SimpleNamespace(stop=lambda: None, version="4"))
 
-    monkeypatch.setattr(session, "_started", start)
+    monkeypatch.setattr(spark_session, "_started", start)
     monkeypatch.setattr(session, "_mark", lambda *_: None)
     monkeypatch.setattr(session, "_stop", lambda _: None)
     with session.session("jobs", master="local[2]") as spark:

@@ -18,7 +18,8 @@ from unittest.mock import patch
 from lakewarden.cli import main
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.job import Result
-from lakewarden.pipeline.session import Place, spark_session
+from lakewarden.pipeline.session import Place
+from lakewarden.pipeline.spark_session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

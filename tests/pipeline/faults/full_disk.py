@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from lakewarden.kernel.errors import MAKE_ROOM
-from lakewarden.pipeline.session import spark_session
+from lakewarden.pipeline.spark_session import spark_session
 from tests.pipeline.faults import estate
 from tests.pipeline.faults.estate import FIRST, JOBS, Job, tables
 

@@ -119,7 +119,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("lakewarden.pipeline.session.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("lakewarden.pipeline.spark_session.CONNECT_SECONDS", 0.2)
     monkeypatch.setattr("lakewarden.pipeline.extract.original.TRIES", 1)
     return file
 

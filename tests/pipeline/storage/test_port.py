@@ -19,7 +19,7 @@ LOCAL_ONLY = {
     "class_archive.py": "what Java keeps of its classes in the user's cache",
     "java.py": "an installed Java",
     "package.py": "an archive of this package, in a temporary folder",
-    "session.py": "the settings of its log, which lie beside it",
+    "spark_session.py": "the settings of its log, which lie beside it",
     "table_formats": "links of Delta, and one file of DuckDB",
 }
 REACHING = re.compile(

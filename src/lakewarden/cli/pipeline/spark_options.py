@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from lakewarden.cli.question import Texts, pair
-from lakewarden.pipeline.session import Conf
+from lakewarden.pipeline.spark_session import Conf
 
 
 @Parameter("*")

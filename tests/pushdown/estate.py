@@ -19,11 +19,12 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, desired_roles, stored_paths
+from lakewarden.pushdown.desired_state import DesiredRoles, desired_roles, stored_paths
 from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles, as_data, known_roles
 from lakewarden.pushdown.plan import named, replaced, steps
 from lakewarden.pushdown.push import CONNECT, Database
 from lakewarden.pushdown.style import PLAIN, style_of
+from lakewarden.pushdown.target_objects import Scope
 from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.realm import Realm

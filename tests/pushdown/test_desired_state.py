@@ -9,8 +9,9 @@ import pytest
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
+from lakewarden.pushdown.desired_state import DesiredRoles, desired_roles
 from lakewarden.pushdown.grants import Grant, Path
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import MAPPING

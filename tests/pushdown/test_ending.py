@@ -12,8 +12,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
+from lakewarden.pushdown.desired_state import DesiredRoles, desired_roles
 from lakewarden.pushdown.grants import Grant, RowPolicy
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.service.ranger.document import documents
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.state import RealmState

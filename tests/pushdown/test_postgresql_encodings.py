@@ -15,7 +15,7 @@ from psycopg import sql
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import On
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.desired_state import Scope
+from lakewarden.pushdown.target_objects import Scope
 from tests.pushdown.estate import state_of
 from tests.pushdown.postgresql_estate import Estate, administrator
 from tests.pushdown.test_postgresql_escapes import BO, READS, SECRET, facts

@@ -25,9 +25,9 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.names.canonical import check_text
-from lakewarden.pushdown.desired_state import Scope
 from lakewarden.pushdown.drift import OWNER, THROUGH, ForeignGrant, Holdings
 from lakewarden.pushdown.grants import Grant, Path
+from lakewarden.pushdown.target_objects import Scope
 from lakewarden.service.policy import Policy, written
 from lakewarden.service.preview import Draft
 from lakewarden.service.state import RealmState

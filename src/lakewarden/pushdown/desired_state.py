@@ -23,14 +23,17 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pushdown.foreign_keys import Change
 from lakewarden.pushdown.grants import (
+    COLUMN_DEPTH,
     EVERY_ROW,
     READ,
+    TABLE_DEPTH,
     Grant,
     MaskingView,
     Path,
     Role,
     RowPolicy,
 )
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.service.column_names import ColumnNames, column_of
 from lakewarden.service.equivalent_entities import equivalent_entities
 from lakewarden.service.equivalent_users import Readers, equivalent_users
@@ -40,64 +43,7 @@ from lakewarden.service.permanent_access import permanent_access
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
-_TABLE: Final = 2
-_COLUMN: Final = 3
-"""The lengths of the paths of a table and of a column."""
-
 _ALIKE: Final = "it is denied on a column whose name differs only in case, or is a part of it"
-
-
-@dataclass(frozen=True, slots=True)
-class TargetObjects:
-    """The objects and users of a database, whatever their grants: only these can be in grants.
-
-    `columns` has the types of the columns of each table and view by path, `views` the paths of
-    the views, `without_policies` tables that cannot have row policies, `roles` the names of all
-    roles there that are not ours; one has at most `longest_role` bytes. Without `row_policies`,
-    users with a filter read through a masking view; `no_views` says why there can be no views. A
-    role of others with the comment `mark` becomes ours. `unlimited` are other users, whom no grant
-    limits.
-    `refused_users` are users who cannot be given roles, `refused` objects on which nothing can be
-    granted, with the reasons. `descendants` are the tables that are read and written with a
-    table, such as its partitions, at any depth; grants on them do not limit that. `effects` are
-    the changes that a change of a table also makes in others, whoever makes it; see
-    `foreign_keys`. `encoding` is Python's name of the encoding of all texts there.
-    """
-
-    users: frozenset[str]
-    schemas: frozenset[str]
-    columns: Mapping[Path, Mapping[str, str]]
-    views: frozenset[Path] = frozenset()
-    without_policies: frozenset[Path] = frozenset()
-    roles: frozenset[str] = frozenset()
-    longest_role: int = 63
-    row_policies: bool = True
-    no_views: str = ""
-    mark: str = ""
-    unlimited: frozenset[str] = frozenset()
-    refused_users: Mapping[str, str] = field(default_factory=dict)
-    refused: Mapping[Path, str] = field(default_factory=dict)
-    descendants: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
-    effects: Mapping[Change, frozenset[Change]] = field(default_factory=dict)
-    encoding: str = "utf-8"
-
-    def can_encode(self, text: str) -> bool:
-        """Whether the database's encoding has all characters of the text."""
-        return text.encode(self.encoding, "ignore").decode(self.encoding) == text
-
-    def has(self, path: Path) -> bool:
-        """Whether the database, a schema, a table or a column exists."""
-        if len(path) < _TABLE:
-            return {*path} <= self.schemas
-        return path[:_TABLE] in self.columns and {*path[_TABLE:]} <= {*self.columns[path[:_TABLE]]}
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The part of a realm that a database holds: one catalog of a metalake."""
-
-    metalake: str
-    catalog: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +90,8 @@ def _stored(
         for id in snapshot.of_type(type) & tree.stored:
             entity = tree.entity(id)
             names = tuple(parts(entity))
-            if names[:_TABLE] == top:
-                yield id, entity, names[_TABLE:]
+            if names[:TABLE_DEPTH] == top:
+                yield id, entity, names[TABLE_DEPTH:]
 
 
 def _operations(realm: RealmState, mapping: EngineMapping) -> Iterator[Operation]:
@@ -283,7 +229,7 @@ class _Builder:
         for type in {type for one in _operations(self._realm, self._mapping) for type in one.rules}:
             for id in self._snapshot.of_type(type) & tree.stored:
                 table = int(tree.parents[id])
-                if len(self._paths.get(table, ())) == _TABLE:
+                if len(self._paths.get(table, ())) == TABLE_DEPTH:
                     found.setdefault(table, BitMap()).add(id)
         return found
 
@@ -317,12 +263,12 @@ class _Builder:
         return found
 
     def _exists(self, type: str, path: Path, entity: Entity) -> bool:
-        if len(path) == _COLUMN and path[:_TABLE] not in self._objects.columns:
+        if len(path) == COLUMN_DEPTH and path[:TABLE_DEPTH] not in self._objects.columns:
             return False  # the residue of its table says so
         if not self._objects.has(path):
             self._omit("the database has no object of that name", entity)
             return False
-        if len(path) == _TABLE and (path in self._objects.views) != (type == "view"):
+        if len(path) == TABLE_DEPTH and (path in self._objects.views) != (type == "view"):
             self._omit("the database has an object of another kind with that name", entity)
             return False
         return True
@@ -417,14 +363,14 @@ class _Builder:
         """The objects on which nothing can be granted, with the columns of such tables, and why."""
         refused = self._objects.refused
         for id, path in self._paths.items() if refused else ():
-            for part in {path, path[:_TABLE]} & refused.keys():
+            for part in {path, path[:TABLE_DEPTH]} & refused.keys():
                 yield id, refused[part]
 
     def _closed_below(self, allowed: BitMap) -> Iterator[tuple[int, str]]:
         """The tables and columns that reach what is denied in a table below."""
         for table, below in self._descendants.items():
             for id in allowed & (self._columns.get(table, BitMap()) | BitMap([table])):
-                column = self._paths[id][_TABLE:]
+                column = self._paths[id][TABLE_DEPTH:]
                 for path in below:
                     ways = {path, path + column}
                     if not any(self._ids[way] in allowed for way in ways & self._ids.keys()):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lakewarden.pushdown.grants import Grant, MaskingView, Path, Roles, RowPolicy
+from lakewarden.pushdown.grants import TABLE_DEPTH, Grant, MaskingView, Path, Roles, RowPolicy
 
 MISSING = "missing"
 """It is ours, and somebody removed it."""
@@ -85,8 +85,6 @@ Our roles have none. If others nested one of our roles in a role, that begins wi
 NOBODY_LIMITED: Final[Mapping[Path, frozenset[str]]] = {}
 
 _NOBODY: Final[frozenset[str]] = frozenset()
-_TABLE: Final = 2
-"""The length of a table's path."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -196,8 +194,8 @@ def foreign(
         if held:
             act, through, _ = grant.privilege.partition(THROUGH)
             allows = allowed.get(Grant(grant.path, act), _NOBODY)
-            if len(grant.path) > _TABLE:  # a right on a table covers its columns
-                allows |= allowed.get(Grant(grant.path[:_TABLE], act), _NOBODY)
+            if len(grant.path) > TABLE_DEPTH:  # a right on a table covers its columns
+                allows |= allowed.get(Grant(grant.path[:TABLE_DEPTH], act), _NOBODY)
             if through:
                 allows -= limited.get(grant.path, frozenset())
             denied = tuple(one for one in names if one not in allows) if allows else names

@@ -28,6 +28,10 @@ EVERY_ROW: Final = "true"
 Path = tuple[str, ...]
 """The path of an object in the database: its names from the schema on; () is the database."""
 
+TABLE_DEPTH: Final = 2
+COLUMN_DEPTH: Final = 3
+"""The lengths of the paths of a table and of a column."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Grant:

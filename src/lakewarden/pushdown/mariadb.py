@@ -24,7 +24,6 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names.mysql_account import EVERY_HOST, Account, user_name
 from lakewarden.pushdown import mariadb_catalog, mysql_catalog
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.foreign_keys import ForeignKey, effects, held_through_keys
 from lakewarden.pushdown.grants import Grant, KnownRoles, Path, Roles
@@ -42,6 +41,7 @@ from lakewarden.pushdown.mysql_session import FOR_PUSH
 from lakewarden.pushdown.owners_rights import held_through
 from lakewarden.pushdown.plan import Step
 from lakewarden.pushdown.statement import Statement
+from lakewarden.pushdown.target_objects import TargetObjects
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.push_lock import under_way
 

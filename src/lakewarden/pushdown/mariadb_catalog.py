@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lakewarden.names.mysql_account import Account
 from lakewarden.pushdown.drift import ON_PATTERN
-from lakewarden.pushdown.grants import Grant
+from lakewarden.pushdown.grants import COLUMN_DEPTH, Grant
 from lakewarden.pushdown.mariadb_names import database_of, object_sql, quoted
 from lakewarden.pushdown.mariadb_powers import powers
 
@@ -34,8 +34,6 @@ _NAMES: Final = {
     "show db": "SHOW DATABASES",
 }
 _SUFFIX: Final = "_priv"
-_COLUMN: Final = 3
-"""The length of a column's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +228,6 @@ def privilege_sql(grant: Grant) -> tuple[str, str]:
     elif ON_ROUTINE in privilege:
         privilege, _, kind = privilege.partition(ON_ROUTINE)
         on = f"{kind} {on}"
-    elif len(path) == _COLUMN:
+    elif len(path) == COLUMN_DEPTH:
         privilege = f"{privilege} ({quoted(path[-1])})"
     return privilege, f" ON {on}"

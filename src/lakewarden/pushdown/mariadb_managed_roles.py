@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
-from typing import Final
 
 from lakewarden.names.mysql_account import Account, user_name
 from lakewarden.pushdown.drift import ON_PATTERN, PROXY_OF
-from lakewarden.pushdown.grants import NESTED_IN, Grant, KnownRoles, Role, Roles
+from lakewarden.pushdown.grants import NESTED_IN, TABLE_DEPTH, Grant, KnownRoles, Role, Roles
 from lakewarden.pushdown.mariadb_catalog import (
     EVERYONE,
     GRANT_OPTION,
@@ -22,9 +21,6 @@ from lakewarden.pushdown.mariadb_catalog import (
     Catalog,
 )
 from lakewarden.pushdown.mariadb_names import RoleNames, may_match_host, member, member_of
-
-_TABLE: Final = 2
-"""The length of a table's path."""
 
 
 class ManagedRoles:
@@ -131,7 +127,7 @@ class ManagedRoles:
             return grant.privilege.removeprefix(NESTED_IN) in catalog.administered
         given = catalog.direct_privileges(catalog.me)
         needed = {grant.privilege.removesuffix(ON_PATTERN).partition(ON_ROUTINE)[0], GRANT_OPTION}
-        around = (grant.path[:depth] for depth in range(_TABLE + 1))
+        around = (grant.path[:depth] for depth in range(TABLE_DEPTH + 1))
         return any(needed <= {one.privilege for one in given if one.path == at} for at in around)
 
     @cached_property

@@ -11,10 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lakewarden.pushdown.drift import OWNER, THROUGH
-from lakewarden.pushdown.grants import Grant, Path
-
-_TABLE = 2
-"""The length of a table's path."""
+from lakewarden.pushdown.grants import TABLE_DEPTH, Grant, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def held_through(
     for grantee, grant in grants:
         held.setdefault(grantee, set()).add(grant)
         # A grant on a column counts as a use of its table.
-        users.setdefault(Grant(grant.path[:_TABLE], grant.privilege), set()).add(grantee)
+        users.setdefault(Grant(grant.path[:TABLE_DEPTH], grant.privilege), set()).add(grantee)
     for way in ways:
         using = way.users.union(*(users.get(use, ()) for use in way.uses)) - {way.owner}
         for grantee in sorted(using):

@@ -16,7 +16,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.drift import Holdings
 from lakewarden.pushdown.grants import KnownRoles, Path, Roles
 from lakewarden.pushdown.limited_connection import ANSWER_S, LimitedConnection
@@ -33,6 +32,7 @@ from lakewarden.pushdown.postgresql_statements import (
 )
 from lakewarden.pushdown.postgresql_views import MaskingViews
 from lakewarden.pushdown.statement import Statement
+from lakewarden.pushdown.target_objects import TargetObjects
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.push_lock import under_way
 

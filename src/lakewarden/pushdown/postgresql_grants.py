@@ -13,14 +13,12 @@ from typing import Final
 
 from psycopg import sql
 
-from lakewarden.pushdown.grants import GRANTABLE, Grant, Path
+from lakewarden.pushdown.grants import GRANTABLE, TABLE_DEPTH, Grant, Path
 from lakewarden.pushdown.postgresql_powers import Rows
 
 GRANTED_BY: Final = " GRANTED BY "
 """Precedes the name of the grantor in a grant that is not by the owner."""
 
-_TABLE: Final = 2
-"""The length of a table's path, with which a column's path begins."""
 
 _GRANTS: Final = """
 SELECT r.rolname, held.path, held.kind, held.object, acl.privilege_type, acl.is_grantable,
@@ -122,7 +120,7 @@ class HeldGrant:
 
     def revoking(self) -> Iterator[sql.Composed]:
         """The statements that revoke it, and the grants that the role's members made from it."""
-        columns = self.path[_TABLE:] if self.path else ()
+        columns = self.path[TABLE_DEPTH:] if self.path else ()
         column = sql.SQL("").join(sql.SQL(" ({})").format(sql.Identifier(one)) for one in columns)
         if not self.is_direct:
             yield sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(self.grantor))

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from lakewarden.pushdown.address import Address
-from lakewarden.pushdown.desired_state import TargetObjects
 from lakewarden.pushdown.foreign_keys import ForeignKey, effects
 from lakewarden.pushdown.grants import Path
 from lakewarden.pushdown.postgresql_powers import LENT, Rows, accounts_granted_as_roles
+from lakewarden.pushdown.target_objects import TargetObjects
 
 _OBJECTS: Final = """
 SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.relkind = 'f',

@@ -22,7 +22,7 @@ from lakewarden.pushdown.adopt import (
     redundant,
     with_gained_access,
 )
-from lakewarden.pushdown.desired_state import Scope, TargetObjects, desired_roles, stored_paths
+from lakewarden.pushdown.desired_state import desired_roles, stored_paths
 from lakewarden.pushdown.division import divide_roles
 from lakewarden.pushdown.drift import Difference, ForeignGrant, Holdings, differences, foreign
 from lakewarden.pushdown.grants import (
@@ -48,6 +48,7 @@ from lakewarden.pushdown.plan import (
 )
 from lakewarden.pushdown.statement import Statement
 from lakewarden.pushdown.style import style_of
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.service.ports import ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget

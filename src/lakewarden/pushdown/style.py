@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects
+from lakewarden.pushdown.desired_state import DesiredRoles
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.service.push_target_check import styles
 from lakewarden.service.state import RealmState
 

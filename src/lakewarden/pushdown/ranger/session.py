@@ -10,7 +10,6 @@ from itertools import chain
 from lakewarden.engines.ranger_service import RangerService
 from lakewarden.kernel.errors import BadInput, Conflict, WardenError
 from lakewarden.pushdown.adopt import Adoption, GrantedByOthers, adoption, with_gained_access
-from lakewarden.pushdown.desired_state import Scope
 from lakewarden.pushdown.drift import Difference
 from lakewarden.pushdown.grants import Grant
 from lakewarden.pushdown.plan import counted, holder_changes
@@ -49,6 +48,7 @@ from lakewarden.pushdown.ranger.style import RangerStyle, style_of
 from lakewarden.pushdown.ranger.tags import require_masks, tags_found
 from lakewarden.pushdown.ranger.writer import Changes, RequestRecorder, Writer
 from lakewarden.pushdown.ranger.zones import zones_of
+from lakewarden.pushdown.target_objects import Scope
 from lakewarden.service.ports import Reading, ServerAccount
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push import Reads

@@ -15,8 +15,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects, desired_roles
+from lakewarden.pushdown.desired_state import DesiredRoles, desired_roles
 from lakewarden.pushdown.grants import Grant, Role, Roles, as_data
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.systems.gravitino.push.database_roles import (
     GROUP_PREFIX,
     POSTGRESQL,

@@ -11,9 +11,10 @@ import pytest
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.relations import Facts
-from lakewarden.pushdown.desired_state import TargetObjects, desired_roles
+from lakewarden.pushdown.desired_state import desired_roles
 from lakewarden.pushdown.grants import Grant, KnownRoles, Roles
 from lakewarden.pushdown.mariadb_names import quoted
+from lakewarden.pushdown.target_objects import TargetObjects
 from lakewarden.systems.gravitino.push.database_roles import MARIADB, roles
 from lakewarden.testing.world_draft import NOW
 from tests.pushdown.estate import altered, facts_of, state_of

@@ -24,8 +24,9 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.statement import Effect
-from lakewarden.pushdown.desired_state import DesiredRoles, Scope, TargetObjects
+from lakewarden.pushdown.desired_state import DesiredRoles
 from lakewarden.pushdown.grants import Grant, Path, Role, Roles
+from lakewarden.pushdown.target_objects import Scope, TargetObjects
 from lakewarden.service import grant
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState

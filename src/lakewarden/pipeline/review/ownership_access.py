@@ -11,25 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.pipeline.review.audience import Audience, Own, People
-from lakewarden.pipeline.review.column import Codes, Column, distinct, joined
+from lakewarden.pipeline.review.column import Codes, Column, distinct, joined, small
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import Itself, Owned, Path, Types
 
 Ids = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+Short = NDArray[np.integer[Any]]
+"""Numbers in a short type: there is one for each pair of an owner's code and a user."""
 
 Clause = tuple[Path, bool, Types, bool]
 """What an atom requires: its path; is it about owners; of which types; the exact principal."""
 
 _CELLS = 1 << 25
 """How many user cells are processed at once, one byte each."""
+
+_MEMBERS = 1 << 22
+"""How many pairs of an owner's code and a user are processed at once, some 50 bytes each."""
 
 Part = tuple[Path, bool]
 """What a clause refers to: the owners of the entity at a path, or that entity as a principal."""
@@ -46,16 +51,25 @@ def clause_of(atom: Own) -> Clause:
 class _Members:
     """The users who meet clauses of one part, by its code.
 
-    The users of code c are `users[offsets[c]:offsets[c+1]]`. `met[clause]` are the users of one
-    clause as code times the number of principals plus user, ascending.
+    The users of code c are `users[offsets[c]:offsets[c+1]]`, and `masks` has the clauses that each
+    meets. `keys` are code times the number of principals plus user, ascending. `mine` is the mask
+    of all clauses of the part.
     """
 
-    part: Part
     codes: Codes
     count: int
     offsets: Codes
-    users: Codes
-    met: dict[Clause, Codes]
+    users: Short
+    masks: Short
+    keys: Codes
+    mine: int
+
+    def masks_of(self, keys: Codes) -> Short:
+        """The mask of each key; 0 for one that is not among them."""
+        if not len(self.keys):
+            return np.zeros(len(keys), self.masks.dtype)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.masks[places], 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +83,8 @@ class _Level:
 
     codes: Codes
     offsets: Codes
-    users: Codes
-    turns: Codes
+    users: Short
+    turns: Short
     people: BitMap
     masks: tuple[tuple[int, int], ...]
 
@@ -148,20 +162,20 @@ class Owning:
         ]
         groups, stands = joined(parts)
         sizes = np.bincount(groups, minlength=len(stands))
-        at, places = _spread(level.offsets, stands[:, 1])
-        if not len(at):
-            return
-        parts = [(stands[places, 0], len(column.of)), (level.turns[at], len(level.masks))]
-        kinds, combinations = joined(parts)
-        users, n = level.users[at], sizes[places]
-        opened = [
-            self._by_level(column.of[code], level, level.masks[turn], clauses)
-            for code, turn in combinations.tolist()
-        ]
-        for inside, first, table in self._tables(kinds, opened):
-            gaining = inside[table[kinds[inside] - first, users[inside]]]
-            # Sums of whole numbers stay exact in floats.
-            counts += np.bincount(users[gaining], n[gaining], self.size).astype(np.int64)
+        for batch in _batches(level.offsets, stands[:, 1]):
+            at, places = _spread(level.offsets, stands[batch, 1])
+            of_column = stands[batch, 0][places], len(column.of)
+            of_level = level.turns[at].astype(np.int64), len(level.masks)
+            kinds, combinations = joined([of_column, of_level])
+            users, n = level.users[at], sizes[batch][places]
+            opened = [
+                self._by_level(column.of[code], level, level.masks[turn], clauses)
+                for code, turn in combinations.tolist()
+            ]
+            for inside, first, table in self._tables(kinds, opened):
+                gaining = inside[table[kinds[inside] - first, users[inside]]]
+                # Sums of whole numbers stay exact in floats.
+                counts += np.bincount(users[gaining], n[gaining], self.size).astype(np.int64)
 
     def _by_level(
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
@@ -202,14 +216,17 @@ class Owning:
         """Which users meet which clauses, part by part, counted in `count` groups of entities."""
         for level in self._around(clauses, ids):
             rows, stands = joined([(groups, count), (level.codes, len(level.offsets) - 1)])
-            at, places = _spread(level.offsets, stands[:, 1])
-            users = stands[places, 0] * self.size + level.users[at]
-            keys = users * len(level.masks) + level.turns[at]
-            distinct_keys, same = np.unique(keys, return_inverse=True)
-            sizes = np.bincount(rows, minlength=len(stands))[places]
-            # Sums of whole numbers stay exact in floats.
-            counts = np.bincount(same.reshape(-1), sizes, len(distinct_keys)).astype(np.int64)
-            users, turns = np.divmod(distinct_keys, max(1, len(level.masks)))
+            sizes = np.bincount(rows, minlength=len(stands))
+            keys = counts = np.zeros(0, dtype=np.int64)
+            for batch in _batches(level.offsets, stands[:, 1]):
+                at, places = _spread(level.offsets, stands[batch, 1])
+                users = stands[batch, 0][places] * self.size + level.users[at]
+                keys = np.concatenate([keys, users * len(level.masks) + level.turns[at]])
+                keys, same = distinct(keys, count * self.size * len(level.masks))
+                counts = np.concatenate([counts, sizes[batch][places]])
+                # Sums of whole numbers stay exact in floats.
+                counts = np.bincount(same, counts, len(keys)).astype(np.int64)
+            users, turns = np.divmod(keys, max(1, len(level.masks)))
             yield Standing(users // self.size, users % self.size, counts, turns, level.masks)
 
     def _around(self, clauses: tuple[Clause, ...], ids: Ids) -> list[_Level]:
@@ -228,21 +245,21 @@ class Owning:
         self, members: Sequence[_Members], clauses: tuple[Clause, ...]
     ) -> Iterator[_Level]:
         for number, own in enumerate(members):
-            before = members[: number + 1]
-            codes, stands = joined([(part.codes, part.count) for part in before])
-            at, places = _spread(own.offsets, stands[:, number])
-            users = own.users[at]
-            masks = np.zeros(len(users), dtype=np.int64)
-            mine = 0
-            for part, column in zip(before, stands.T, strict=True):
-                for clause, keys in part.met.items():
-                    bit = 1 << clauses.index(clause)
-                    masks |= np.where(_is_member(column[places] * self.size + users, keys), bit, 0)
-                    mine |= bit if part is own else 0
-            lengths = np.bincount(places, minlength=len(stands))
+            parts = [(part.codes, part.count) for part in members[: number + 1]]
+            codes, stands = joined(parts)
+            lengths = np.diff(own.offsets)[stands[:, number]]
             offsets = np.concatenate([[0], np.cumsum(lengths)])
-            distinct_masks, turns = distinct(masks, 1 << len(clauses))
-            pairs = tuple((mask, mask & ~mine) for mask in distinct_masks.tolist())
+            users = np.empty(offsets[-1], own.users.dtype)
+            masks = np.empty(offsets[-1], own.masks.dtype)
+            for batch in _batches(own.offsets, stands[:, number]):
+                at, places = _spread(own.offsets, stands[batch, number])
+                rows = slice(offsets[batch.start], offsets[batch.stop])
+                users[rows], masks[rows] = own.users[at], own.masks[at]
+                for part, column in zip(members[:number], stands[batch].T, strict=False):
+                    masks[rows] |= part.masks_of(column[places] * self.size + users[rows])
+            distinct_masks, of_row = distinct(masks, 1 << len(clauses))
+            turns = of_row.astype(small(len(distinct_masks)))
+            pairs = tuple((mask, mask & ~own.mine) for mask in distinct_masks.tolist())
             people = BitMap(np.flatnonzero(np.bincount(users)).astype(np.uint32))
             yield _Level(codes, offsets, users, turns, people, pairs)
 
@@ -264,18 +281,23 @@ class Owning:
     def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
         codes, stands = joined([self._column(part, ids)])
         distinct_codes = stands[:, 0].tolist()
-        met = {}
-        for clause in clauses:
+        met: dict[int, Codes] = {}
+        for number, clause in enumerate(clauses):
             if clause[:2] == part:
                 users = [self._compute_users(clause, code) for code in distinct_codes]
-                base = (
-                    np.repeat(np.arange(len(distinct_codes)), [len(u) for u in users]) * self.size
-                )
-                met[clause] = base + _flat(users)
+                bases = np.arange(len(distinct_codes)) * self.size
+                keys = np.repeat(bases, [len(of_code) for of_code in users])
+                keys += _flat(users)
+                met[1 << number] = keys
         keys = _together(list(met.values()))
+        masks = np.zeros(len(keys), _mask_type(clauses))
+        for bit, of_clause in met.items():
+            is_whole = len(of_clause) == len(keys)
+            masks[slice(None) if is_whole else np.searchsorted(keys, of_clause)] |= bit
         lengths = np.bincount(keys // self.size, minlength=len(distinct_codes))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return _Members(part, codes, len(distinct_codes), offsets, keys % self.size, met)
+        short_users = (keys % self.size).astype(np.int32)
+        return _Members(codes, len(distinct_codes), offsets, short_users, masks, keys, sum(met))
 
     def users_satisfying(self, clause: Clause, code: int) -> BitMap:
         """The users who meet a clause where `around` has the code. Must not be modified."""
@@ -313,18 +335,25 @@ def _together(parts: Sequence[Codes]) -> Codes:
     return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
+def _mask_type(clauses: Sequence[Clause]) -> type[np.integer[Any]]:
+    """A short type for masks of the clauses."""
+    types = (np.uint8, np.uint16, np.uint32)
+    return next((type for type in types if len(clauses) <= np.iinfo(type).bits), np.int64)
+
+
+def _batches(offsets: Codes, codes: Codes) -> Iterator[slice]:
+    """The codes in batches, each with about `_MEMBERS` members together."""
+    ends = np.cumsum(np.diff(offsets)[codes])
+    start = done = 0
+    while start < len(codes):
+        stop = max(start + 1, int(np.searchsorted(ends, done + _MEMBERS, "right")))
+        yield slice(start, stop)
+        start, done = stop, int(ends[stop - 1])
+
+
 def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:
     """All members of the codes, concatenated, and for each the index of its code."""
     lengths = np.diff(offsets)[codes]
     places = np.repeat(np.arange(len(codes)), lengths)
     before = np.cumsum(lengths) - lengths
     return offsets[codes][places] + np.arange(len(places)) - before[places], places
-
-
-def _is_member(values: Codes, known: Codes) -> Flags:
-    """For each value whether it is among the known ones, which ascend."""
-    if not len(known):
-        return np.zeros(len(values), dtype=bool)
-    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    is_known: Flags = known[places] == values
-    return is_known

@@ -163,6 +163,7 @@ class ClassUsers(Users):
         self._sorted: dict[int, dict[int, list[Grant]]] = {}
         self._near: dict[tuple[int, int], Grants] = {}
         self._holding: dict[tuple[str, int, object], BitMap] = {}
+        self._granted: dict[frozenset[int], BitMap] = {}
 
     @cached_property
     def classes(self) -> Partition:
@@ -171,6 +172,14 @@ class ClassUsers(Users):
         classes = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
         assert classes is not None  # noqa: S101 — INVARIANT: at most one class per entity
         return classes
+
+    def of(self, principals: Iterable[int]) -> BitMap:
+        if not isinstance(principals, frozenset):
+            return super().of(principals)
+        users = self._granted.get(principals)  # those of a grant, whose set has its hash
+        if users is None:
+            users = self._granted[principals] = super().of(principals)
+        return users
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
         if not isinstance(place, int) or privilege in self._snapshot.model.self_privileges:

@@ -18,6 +18,7 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store, restore
 from lakewarden.store.sqlite_file import FileReplaced
+from tests.service.test_decision_service import SharedCell
 
 AMY = Principal(USER, "amy")
 BEN = Principal(USER, "ben")
@@ -32,8 +33,8 @@ def add(service: DecisionService, person: Principal) -> None:
     service.write(SYSTEM, write)
 
 
-def opened(store: SqlStore) -> DecisionService:
-    service = DecisionService(store)
+def opened(store: SqlStore, shared_revision: SharedCell | None = None) -> DecisionService:
+    service = DecisionService(store, shared_revision=shared_revision)
     service.open()
     return service
 
@@ -120,7 +121,7 @@ def test_a_standby_without_the_last_write_is_loaded_anew(
     """Its tables have the numbers of those that it copied."""
     name = sa.make_url(server_url).database
     with open_store(server_url) as store:
-        readers, writer = [opened(store), opened(store)], opened(store)
+        readers, writer = [opened(store), opened(store), opened(store, SharedCell())], opened(store)
         store.engine.dispose()
         server = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
         with server.begin() as connection:
@@ -137,5 +138,6 @@ def test_a_standby_without_the_last_write_is_loaded_anew(
                 add(opened(promoted), ZOE)
         add(readers[1], AMY)  # without asking before
         assert known(readers[1]) == {ZOE, AMY}
+        store.revision()  # each second, for a server with a shared revision
         for other in (*readers, writer):
             assert known(other) == set(other.catch_up().people["main"].principals) == {ZOE, AMY}

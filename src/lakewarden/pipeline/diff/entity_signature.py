@@ -62,6 +62,7 @@ class Signed:
         self._known: dict[tuple[int, int, int, Key], int] = {}
         self._shared: dict[str, Key] = {}
         self._tokens: dict[tuple[int, ...], str] = {}
+        self._keys_by_scope: dict[int, frozenset[tuple[str, ...]]] = {}
         self.marks: list[str] = []
         self.classes = numbering.class_users.classes
         self.by_scope = self._by_scope()
@@ -152,8 +153,12 @@ class Signed:
 
     def _grant_keys(self, scopes: Iterable[int]) -> Iterator[tuple[str, ...]]:
         for scope in scopes:
-            for privilege, grant in self.by_scope.get(scope, ()):
-                yield self._grant_key(privilege, grant)
+            keys = self._keys_by_scope.get(scope)
+            if keys is None:
+                grants = self.by_scope.get(scope, ())
+                keys = frozenset(self._grant_key(*one) for one in grants)
+                self._keys_by_scope[scope] = keys
+            yield from keys
 
     def _grant_key(self, privilege: str, grant: Grant) -> tuple[str, ...]:
         owners = grant.owners

@@ -327,13 +327,13 @@ def _with_standard_input(tokens: list[str]) -> list[str]:
         joined[word]
         if word in joined
         else _STANDARD_INPUT
-        if word == "-" and (before in _FILE_OPTIONS or (reads and _ends_option(before)))
+        if word == "-" and (before in _FILE_OPTIONS or (reads and _takes_no_value(before)))
         else word
         for before, word in zip(["", *tokens], tokens, strict=False)
     ]
 
 
-def _ends_option(word: str) -> bool:
+def _takes_no_value(word: str) -> bool:
     """Whether the next word is not the value of an option."""
     return word in _FLAGS or not word.startswith("--")
 

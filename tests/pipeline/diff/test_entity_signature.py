@@ -16,28 +16,30 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.diff.entity_signature import Signed
 from lakewarden.pipeline.diff.part import Comparison
 from lakewarden.pipeline.diff.profile import NOTHING, Profile, Profiler, domain
-from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering, everyone
+from lakewarden.pipeline.diff.rule_evaluator import RuleEvaluator
+from lakewarden.pipeline.diff.user_numbering import Everyone, everyone
 from lakewarden.service.system import System
 from lakewarden.testing.changes import change
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.harness import SYSTEMS
 from tests.pipeline.diff.brute import Fact, allowed, split
-from tests.pipeline.diff.test_changes import compiled, few, stated_by, with_all
+from tests.pipeline.diff.test_changes import compiled, few, people_of, stated_by, with_all
 
 every_system = pytest.mark.parametrize("name", SYSTEMS)
 seeds = st.integers(0, 2**32 - 1)
 
 
 class Side:
-    """One side: the signature of each entity of interest, and its profile on demand."""
+    """One side: the signature and the profile of each entity of interest."""
 
     def __init__(self, snapshot: Snapshot, users: Everyone, side: str) -> None:
-        crowd = UserNumbering(snapshot, users)
-        self.signed = Signed(crowd, side)
-        self._profiler = Profiler(crowd, self.signed)
+        people = people_of(snapshot, users)
+        self.signed = Signed(snapshot, people.numbering, side)
+        profiler = Profiler(RuleEvaluator(snapshot, people), self.signed)
         tree = snapshot.coded.tree
-        self.ids = {tree.entity(id): id for id in domain(crowd)}
+        self.ids = {tree.entity(id): id for id in domain(snapshot)}
+        self._profiles = dict(profiler.profiles(domain(snapshot)))
 
     def sign(self, entity: Entity) -> str:
         id = self.ids.get(entity)
@@ -45,7 +47,7 @@ class Side:
 
     def profile(self, entity: Entity) -> Profile:
         id = self.ids.get(entity)
-        return NOTHING if id is None else Profile.read(self._profiler.profile(id).text())
+        return NOTHING if id is None else Profile.read(self._profiles[id].text())
 
 
 def found(before: Snapshot, after: Snapshot) -> tuple[Everyone, set[tuple[bool, Fact]]]:

@@ -19,7 +19,6 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.diff.policy import (
     Placed,
-    affected_by_difference,
     after,
     check_anchors,
     policy_of,
@@ -107,22 +106,6 @@ def test_nobody_becomes_a_member_of_himself() -> None:
     wanted = Policy({}, members=frozenset({MembershipRow(STAFF, STAFF)}))
     with pytest.raises(BadInput, match="a member of itself"):
         put(wanted)
-
-
-def test_only_what_changed_statements_bear_on_is_asked_about() -> None:
-    (wider,) = statements(reading("two", "user:ben"))
-    model = SYSTEM.model
-    assert affected_by_difference(estate(), put(policy(wider)), model) == frozenset(
-        {"SELECT_TABLE"}
-    )
-    assert affected_by_difference(estate(), put(policy()), model) == frozenset()
-    titled = replace(STATED[0], title="Readers")
-    assert affected_by_difference(estate(), put(policy(titled)), model) == frozenset()
-
-
-def test_where_people_changed_everything_is_asked_about() -> None:
-    joined = Policy({}, members=frozenset({MembershipRow(BEN, STAFF)}))
-    assert affected_by_difference(estate(), put(joined), SYSTEM.model) is None
 
 
 def index() -> Index:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ BY_CLASS: Final = (
     " lost_users long, gained_pairs long, lost_pairs long, gained array<string>,"
     " lost array<string>"
 )
+_KEY: Final = ["class", "gained", "kind", "name"]
+_BATCH: Final = 4_096
+"""How many rows are Python objects at once."""
+
 _SOMEBODY: Final = 0
 _PRIVILEGE: Final = "privilege"
 _OPERATION: Final = "operation"
@@ -62,19 +67,14 @@ class Tables(NamedTuple):
 def summed(differences: Differences, count: int) -> Tables:
     """The tables of a difference that affects `count` users."""
     classes = _classes(differences.classes)
-    distinct = {_key(row): row for row in differences.parts.to_pylist()}
-    parts = [_counted(row, *classes[row["class"]]) for _, row in sorted(distinct.items())]
+    parts = _parts(differences.parts, classes)
     schema = arrow_schema(MEMBERS)
     return Tables(
-        pa.Table.from_pylist(parts, arrow_schema(PARTS)),
+        parts,
         differences.members.select(schema.names).cast(schema),
         pa.Table.from_batches(_by_user(parts, count), arrow_schema(BY_USER)),
-        pa.Table.from_pylist(list(_by_class(parts)), arrow_schema(BY_CLASS)),
+        pa.Table.from_batches(_by_class(parts), arrow_schema(BY_CLASS)),
     )
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("class", "gained", "kind", "name"))
 
 
 def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
@@ -88,60 +88,98 @@ def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
     return {number: (size, first[number][1]) for number, size in sizes.items()}
 
 
-def _counted(row: Row, entities: int, example: str) -> Row:
-    """A row of the table `parts`."""
-    users = BitMap.deserialize(row["users"])
-    stored = users - BitMap([_SOMEBODY])
-    return {
-        **row,
-        "users": canonical(stored),
-        "n_users": len(stored),
-        "others": _SOMEBODY in users,
+def _parts(rows: pa.Table, classes: Mapping[str, tuple[int, str]]) -> pa.Table:
+    """The table `parts`: each part of a class once, in order."""
+    keys = rows.select(_KEY)
+    order = pc.sort_indices(keys, [(name, "ascending") for name in _KEY])
+    ordered = rows.take(order.filter(_is_first(keys.take(order))))
+    schema = arrow_schema(PARTS)
+    batches = (_counted(batch, classes, schema) for batch in ordered.to_batches(_BATCH))
+    return pa.Table.from_batches(batches, schema)
+
+
+def _is_first(ordered: pa.Table) -> pa.Array:
+    """Whether each row differs from the one before it."""
+    if not ordered.num_rows:
+        return pa.array([], pa.bool_())
+    differs = pa.array(np.zeros(ordered.num_rows - 1, dtype=bool))
+    for column in ordered.columns:
+        cells = column.combine_chunks()
+        differs = pc.or_(differs, pc.not_equal(cells[1:], cells[:-1]))
+    return pa.concat_arrays([pa.array([True]), differs])
+
+
+def _counted(
+    batch: pa.RecordBatch, classes: Mapping[str, tuple[int, str]], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Rows of the table `parts`."""
+    names = batch.column("class").to_pylist()
+    users = list(map(BitMap.deserialize, batch.column("users").to_pylist()))
+    stored = [members - BitMap([_SOMEBODY]) for members in users]
+    entities = [classes[name][0] for name in names]
+    n_users = list(map(len, stored))
+    counted = {
+        "users": list(map(canonical, stored)),
+        "n_users": n_users,
+        "others": [_SOMEBODY in members for members in users],
         "entities": entities,
-        "example": example,
-        "pairs": len(stored) * entities,
+        "example": [classes[name][1] for name in names],
+        "pairs": [n * size for n, size in zip(n_users, entities, strict=True)],
     }
+    columns = [
+        pa.array(counted[field.name], field.type)
+        if field.name in counted
+        else batch.column(field.name)
+        for field in schema
+    ]
+    return pa.record_batch(columns, schema=schema)
 
 
-def _grouped(parts: Iterable[Row], *by: str) -> Mapping[tuple[Any, ...], list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in parts:
-        groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    return groups
-
-
-def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
+def _by_user(parts: pa.Table, count: int) -> Iterator[pa.RecordBatch]:
     """By user: the number of entities on which each question is gained or lost."""
-    concerned = (row for row in parts if row["n_users"])
-    for (gained, kind, name), rows in _grouped(concerned, "gained", "kind", "name").items():
+    by = ("gained", "kind", "name")
+    rows = parts.select([*by, "users", "entities"]).filter(pc.greater(parts["n_users"], 0))
+    rows = rows.sort_by([(name, "ascending") for name in by])
+    for question, of_question in groupby(_rows(rows), key=lambda row: row[:3]):
         entities = np.zeros(count, dtype=np.int64)
-        for row in rows:
-            users = BitMap.deserialize(row["users"])
-            entities[np.asarray(users.to_array())] += row["entities"]
+        for *_, users, size in of_question:
+            entities[np.asarray(BitMap.deserialize(users).to_array())] += size
         numbers = np.flatnonzero(entities)
-        size = len(numbers)
         columns = [
             pa.array(numbers.astype(np.int32)),
-            *(pa.repeat(pa.scalar(cell), size) for cell in (gained, kind, name)),
+            *(pa.repeat(pa.scalar(cell), len(numbers)) for cell in question),
             pa.array(entities[numbers]),
         ]
         yield pa.record_batch(columns, schema=arrow_schema(BY_USER))
 
 
-def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
+def _by_class(parts: pa.Table) -> Iterator[pa.RecordBatch]:
     """By class of entities: their number, and the questions gained and lost on all of them.
 
     Pairs count privileges only; the names include those of operations.
     """
-    for rows in _grouped(parts, "class").values():
-        summary: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
+    of_class = ("class", "type", "entities", "example")
+    of_part = ("gained", "kind", "name", "users", "pairs")
+    waiting: list[Row] = []
+    for cells, rows in groupby(_rows(parts.select([*of_class, *of_part])), lambda row: row[:4]):
+        own = [row[4:] for row in rows]
+        summary: Row = dict(zip(of_class, cells, strict=True))
         for sign, gained in (("gained", True), ("lost", False)):
-            mine = [row for row in rows if row["gained"] is gained]
-            users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
+            mine = [row[1:] for row in own if row[0] is gained]
+            users = BitMap.union(BitMap(), *(BitMap.deserialize(bits) for *_, bits, _ in mine))
             summary[f"{sign}_users"] = len(users)
-            summary[f"{sign}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
-            summary[sign] = sorted(row["name"] for row in mine)
-        yield summary
+            summary[f"{sign}_pairs"] = sum(row[-1] for row in mine if row[0] == _PRIVILEGE)
+            summary[sign] = sorted(name for _, name, *_ in mine)
+        waiting.append(summary)
+        if len(waiting) == _BATCH:
+            yield pa.RecordBatch.from_pylist(waiting, arrow_schema(BY_CLASS))
+            waiting = []
+    yield pa.RecordBatch.from_pylist(waiting, arrow_schema(BY_CLASS))
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for batch in table.to_batches(_BATCH):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def changes(tables: Tables) -> Row:
@@ -150,11 +188,12 @@ def changes(tables: Tables) -> Row:
         kind: {sign: {"pairs": 0, "parts": 0} for sign in ("gained", "lost")}
         for kind in (_PRIVILEGE, _OPERATION)
     }
-    columns = (tables.parts.column(name).to_pylist() for name in ("kind", "gained", "pairs"))
-    for kind, gained, pairs in zip(*columns, strict=True):
-        counts = counts_by_kind[kind]["gained" if gained else "lost"]
-        counts["pairs"] += pairs
-        counts["parts"] += 1
+    by = tables.parts.group_by(["kind", "gained"])
+    for row in by.aggregate([("pairs", "sum"), ("pairs", "count")]).to_pylist():
+        counts_by_kind[row["kind"]]["gained" if row["gained"] else "lost"] = {
+            "pairs": row["pairs_sum"],
+            "parts": row["pairs_count"],
+        }
     counts_by_kind["users"] = len(pc.unique(tables.by_user.column("user")))
     counts_by_kind["entities"] = pc.sum(tables.by_entity_class.column("entities")).as_py() or 0
     counts_by_kind["others"] = bool(pc.any(tables.parts.column("others")).as_py())

@@ -17,10 +17,14 @@ from pyroaring import BitMap, BitMap64
 
 from lakewarden.pipeline.diff.block_diff import batches, comparing, part_rows
 from lakewarden.pipeline.diff.entity_signature import Signed
-from lakewarden.pipeline.diff.part import PART, PART_FIELDS
+from lakewarden.pipeline.diff.part import PART, PART_FIELDS, class_of
 from lakewarden.pipeline.diff.profile import NOTHING, Profile, Profiler, domain
-from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering
+from lakewarden.pipeline.diff.rule_evaluator import RuleEvaluator
+from lakewarden.pipeline.diff.user_numbering import Everyone, numbered_people
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+
+BEFORE: Final = "before"
+AFTER: Final = "after"
 
 SIGNS: Final = "type string, name string, id long, sign string"
 """The entities of a block to compare, each with its signature."""
@@ -52,15 +56,17 @@ _PAIRED: Final = pa.schema(
 class Sign:
     """Signs the entities of a block; the rows are `SIGNS`."""
 
+    context: TaskContext
     users: Everyone
     side: str
 
     def __call__(self, compiled_block: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The signatures of a block's own entities."""
-        numbering = UserNumbering(compiled_block.snapshot, self.users)
-        signed = Signed(numbering, self.side)
-        block, tree = compiled_block.block, compiled_block.snapshot.coded.tree
-        ids = list(domain(numbering) & block.own)
+        block, snapshot = compiled_block.block, compiled_block.snapshot
+        tree = snapshot.coded.tree
+        people = numbered_people(self.context, self.users)
+        signed = Signed(snapshot, people.numbering, self.side)
+        ids = list(domain(snapshot) & block.own)
         columns = [
             pa.array([tree.kinds[tree.types[id]] for id in ids], pa.string()),
             pa.array([tree.names[id] for id in ids], pa.string()),
@@ -77,6 +83,7 @@ class Describe:
     `ids` are the ids of the entities, as a serialized bitmap of 64 bits.
     """
 
+    context: TaskContext
     users: Everyone
     side: str
     ids: bytes
@@ -87,22 +94,23 @@ class Describe:
         return batches(self._rows(compiled_block, places) if places else (), _PROFILED)
 
     def _rows(self, compiled_block: CompiledBlock, places: BitMap) -> Iterator[dict[str, object]]:
-        block = compiled_block.block
-        numbering = UserNumbering(compiled_block.snapshot, self.users)
-        signed = Signed(numbering, self.side)
-        profiler = Profiler(numbering, signed)
-        digests: dict[int, str] = {}
-        written: set[str] = set()
+        block, snapshot = compiled_block.block, compiled_block.snapshot
+        people = numbered_people(self.context, self.users)
+        signed = Signed(snapshot, people.numbering, self.side)
+        profiler = Profiler(RuleEvaluator(snapshot, people), signed)
+        places_by_sign: dict[int, list[int]] = {}
         for place in places:
-            number = signed.numbers[place]
-            if number not in digests:
-                text = profiler.profile(place).text()
-                digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-                digests[number] = digest
-                if digest not in written:
-                    written.add(digest)
-                    yield {"profile": digest, "text": text}
-            yield {"id": place - block.start + block.first, "profile": digests[number]}
+            places_by_sign.setdefault(signed.numbers[place], []).append(place)
+        written: set[str] = set()
+        firsts = [alike[0] for alike in places_by_sign.values()]
+        for first, profile in profiler.profiles(firsts):
+            text = profile.text()
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            if digest not in written:
+                written.add(digest)
+                yield {"profile": digest, "text": text}
+            for place in places_by_sign[signed.numbers[first]]:
+                yield {"id": place - block.start + block.first, "profile": digest}
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,9 @@ class Pair:
         comparison = comparing(self.before, self.after, self.users)
         for row in batch.to_pylist():
             first, second = (_read(row[name]) for name in ("had_text", "has_text"))
-            for part in part_rows(row["type"], comparison.parts(row["type"], first, second)):
+            parts = list(comparison.parts(row["type"], first, second))
+            number = class_of(row["type"], (part.digest() for part in parts))
+            for part in part_rows(number, row["type"], parts):
                 yield {"had": row["had"], "has": row["has"], **part}
 
 

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from pyroaring import BitMap
 
+from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.expression import (
     ANCESTORS,
@@ -37,10 +37,9 @@ from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
-from lakewarden.kernel.snapshot import SUBJECT
-from lakewarden.pipeline.diff.user_numbering import UserNumbering
+from lakewarden.kernel.snapshot import SUBJECT, Snapshot
+from lakewarden.pipeline.diff.user_numbering import UserNumbering, digest_of
 from lakewarden.pipeline.index.guests import relations_read
-from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.column import joined
 
 Key = tuple[object, ...]
@@ -54,17 +53,17 @@ class Signed:
     local to this snapshot.
     """
 
-    def __init__(self, numbering: UserNumbering, side: str) -> None:
+    def __init__(self, snapshot: Snapshot, numbering: UserNumbering, side: str) -> None:
         self._numbering = numbering
         self._side = side
-        self._snapshot = numbering.snapshot
-        self._tree = numbering.snapshot.coded.tree
+        self._snapshot = snapshot
+        self._tree = snapshot.coded.tree
         self._known: dict[tuple[int, int, int, Key], int] = {}
         self._shared: dict[str, Key] = {}
         self._tokens: dict[tuple[int, ...], str] = {}
         self._keys_by_scope: dict[int, frozenset[tuple[str, ...]]] = {}
         self.marks: list[str] = []
-        self.classes = numbering.class_users.classes
+        self.classes = classes_of(snapshot)
         self.by_scope = self._by_scope()
         self.numbers = self._numbers()
 
@@ -81,10 +80,6 @@ class Signed:
         """The ids of the statements that cover entities of any of these classes."""
         scopes = {scope for number in classes for scope in self.classes.inside[number]}
         return {grant.statement.id for at in scopes for _, grant in self.by_scope.get(at, ())}
-
-    def grants(self, number: int) -> set[tuple[str, ...]]:
-        """The grants on the entities of a class: privilege, effect, users, owners."""
-        return set(self._grant_keys(self.classes.inside[number]))
 
     def _numbers(self) -> list[int]:
         beside = self._own_facts()
@@ -111,7 +106,7 @@ class Signed:
         beside_codes = np.zeros(len(above), dtype=np.int64)
         rows = np.fromiter(beside, np.int64, len(beside))
         beside_codes[rows] = [places[key] for key in beside.values()]
-        for ids in _levels(above):
+        for ids in levels(above):
             up = above[ids]
             parents = np.where(up >= 0, numbers[up], -1)
             parts = [
@@ -156,21 +151,9 @@ class Signed:
             keys = self._keys_by_scope.get(scope)
             if keys is None:
                 grants = self.by_scope.get(scope, ())
-                keys = frozenset(self._grant_key(*one) for one in grants)
+                keys = frozenset(grant_key(*one, self._numbering) for one in grants)
                 self._keys_by_scope[scope] = keys
             yield from keys
-
-    def _grant_key(self, privilege: str, grant: Grant) -> tuple[str, ...]:
-        owners = grant.owners
-        types = () if owners is None else ("owners", *(sorted(owners.types or ("*",))))
-        if owners is not None and owners.types == frozenset():
-            types = ()
-        return (
-            privilege,
-            grant.statement.effect.value,
-            self._numbering.digest(grant.principals),
-            *types,
-        )
 
     # what all entities share
 
@@ -202,9 +185,7 @@ class Signed:
         numbering = self._numbering
         tokens: list[object] = []
         if any(isinstance(node, (Anyone, NotDenied)) for node in nodes):
-            tokens.append(
-                _digest(canonical(numbering.numbered(numbering.class_users.everyone)).hex())
-            )
+            tokens.append(digest_of(numbering.everyone))
         if any(isinstance(node, ServiceAdmin) for node in nodes):
             tokens.append(numbering.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
         if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
@@ -263,42 +244,28 @@ class Signed:
         return targets_by_id
 
 
-class DifferingPrivileges:
-    """The privileges for which the grants on an entity differ between two sides.
+def grant_key(privilege: str, grant: Grant, numbering: UserNumbering) -> tuple[str, ...]:
+    """What a grant gives or denies to whom, the same on both sides: privilege, effect, users.
 
-    The sides differ only in statements: they have the same people, and the same entities with the
-    same places and owners.
+    Behind them are the types of owners who are meant, if any.
     """
-
-    def __init__(self, before: Signed, after: Signed) -> None:
-        self._sides = before, after
-        self._by_classes: dict[tuple[int, int], frozenset[str]] = {}
-
-    def at(self, id: int) -> frozenset[str]:
-        """The privileges whose grants on this entity differ."""
-        before, after = self._sides
-        pair = (before.classes.view[id], after.classes.view[id])
-        privileges = self._by_classes.get(pair)
-        if privileges is None:
-            differing = before.grants(pair[0]) ^ after.grants(pair[1])
-            privileges = self._by_classes[pair] = frozenset(
-                privilege for privilege, *_ in differing
-            )
-        return privileges
+    owners = grant.owners
+    types = () if owners is None else ("owners", *(sorted(owners.types or ("*",))))
+    if owners is not None and owners.types == frozenset():
+        types = ()
+    effect = grant.statement.effect.value
+    return (privilege, effect, numbering.digest(grant.principals), *types)
 
 
-def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
-    """The entities, with the same id on both sides, whose signatures differ."""
-    rows = np.asarray(ids.to_array(), dtype=np.int64)
-    pairs = [
-        (np.array(side.numbers, dtype=np.int64)[rows], len(side.marks)) for side in (before, after)
-    ]
-    codes, stands = joined(pairs)
-    differ = [before.marks[first] != after.marks[second] for first, second in stands.tolist()]
-    return BitMap(rows[np.array(differ, dtype=bool)[codes]].astype(np.uint32))
+def classes_of(snapshot: Snapshot) -> Partition:
+    """The entities that lie in the same scopes, without a limit on the number of classes."""
+    size = len(snapshot.coded.tree)
+    classes = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
+    assert classes is not None  # noqa: S101 — INVARIANT: at most one class per entity
+    return classes
 
 
-def _levels(above: NDArray[np.int32]) -> Iterator[Codes]:
+def levels(above: NDArray[np.int32]) -> Iterator[Codes]:
     """The ids of a tree by level: the top level first, then its members, and so on."""
     depths, at = np.zeros(len(above), dtype=np.int64), above
     while (at >= 0).any():

@@ -12,8 +12,16 @@ from pyspark.sql import functions as F  # noqa: N812 — the usual alias
 
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.diff import aggregation
-from lakewarden.pipeline.diff.block_diff import AFTER, BEFORE
-from lakewarden.pipeline.diff.block_profile import PAIRED, PROFILED, SIGNS, Describe, Pair, Sign
+from lakewarden.pipeline.diff.block_profile import (
+    AFTER,
+    BEFORE,
+    PAIRED,
+    PROFILED,
+    SIGNS,
+    Describe,
+    Pair,
+    Sign,
+)
 from lakewarden.pipeline.diff.user_numbering import Everyone
 from lakewarden.pipeline.index.index import BLOCKS, Index
 from lakewarden.pipeline.index.task_context import TaskContext, each_block_in
@@ -44,7 +52,7 @@ class Times:
     def sign(self, folder: Location) -> Counts:
         """Signs the entities of both indexes."""
         for side, name in enumerate((BEFORE, AFTER)):
-            rows = self._each_block(side, Sign(self.users, name), SIGNS)
+            rows = self._each_block(side, Sign(self.contexts[side], self.users, name), SIGNS)
             parquet_output.write(rows, folder / name)
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
@@ -70,7 +78,7 @@ class Times:
         """Computes the profiles of the selected entities, and compares each pair of profiles."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
-            describe = Describe(self.users, name, _ids(changed, name))
+            describe = Describe(self.contexts[side], self.users, name, _ids(changed, name))
             parquet_output.write(self._each_block(side, describe, PROFILED), folder / name)
         differing = self._with_profiles(changed, folder)
         parquet_output.write(differing, folder / "differing")

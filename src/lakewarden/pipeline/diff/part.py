@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -54,63 +55,74 @@ class Part:
     principals: tuple[str, ...]
     statements: tuple[str, ...]
 
-    def cells(self) -> list[object]:
-        """All fields as a JSON list."""
+    def digest(self) -> str:
+        """Identifies the part: a digest of all its fields."""
         who = [list(self.principals), list(self.statements)]
-        return [self.gained, *self.question, self.users.hex(), *who]
+        return _digest([self.gained, *self.question, self.users.hex(), *who])
 
 
-def class_of(type: str, parts: Iterable[Part]) -> str:
-    """Identifies entities with the same gains and losses: a digest of all differences."""
-    text = json.dumps([type, sorted((part.cells() for part in parts), key=repr)])
+def class_of(type: str, parts: Iterable[str]) -> str:
+    """Identifies entities with the same gains and losses: a digest of the digests of all parts."""
+    return _digest([type, sorted(parts)])
+
+
+def _digest(cells: list[object]) -> str:
+    text = json.dumps(cells)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-NOBODY: Final = BitMap()
+_REMEMBERED: Final = 1 << 13
+"""How many reasons are cached: entities come in order, so repeated lookups follow soon."""
+
+Lying = tuple[tuple[str, ...], tuple[str, ...]]
+"""The ids of the statements that apply to an entity, before and after."""
 
 
 class Comparison:
-    """Compares profiles of two sides; has the statements of both."""
+    """Compares access on two sides; has the statements and the people of both."""
 
     def __init__(self, model: Model, before: Stated, after: Stated) -> None:
         self._model = model
-        self._before = before
-        self._after = after
+        self.before = before
+        self.after = after
         self._privileges: dict[tuple[Question, str], frozenset[str]] = {}
         self._touched: dict[Statement, frozenset[str]] = {}
         self._same: dict[str, bool] = {}
-        self._differing: dict[
-            tuple[bool, tuple[str, ...], tuple[str, ...]], tuple[tuple[Stated, Statement], ...]
-        ] = {}
+        self._differing: dict[tuple[bool, Lying], tuple[tuple[Stated, Statement], ...]] = {}
         self._reasons: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    @cached_property
+    def same(self) -> frozenset[str]:
+        """The ids of the statements that both sides have, for the same users."""
+        return frozenset(filter(self._is_same, self.before.statements))
 
     def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
         """The differences on entities of one type, in order of the questions."""
+        lying = before.statements, after.statements
         for question in sorted(before.users.keys() | after.users.keys()):
-            had, has = before.users.get(question, NOBODY), after.users.get(question, NOBODY)
-            if had == has:
-                continue
-            for gained, users in ((True, has - had), (False, had - has)):
-                if users:
-                    yield self._part(gained, question, type, users, before, after)
+            had, has = before.users.get(question, b""), after.users.get(question, b"")
+            if had != has:
+                yield from self.differences(type, question, _users(had), _users(has), lying)
+
+    def differences(
+        self, type: str, question: Question, had: BitMap, has: BitMap, lying: Lying
+    ) -> Iterator[Part]:
+        """What users gain and lose, if other users are allowed than before."""
+        for gained, users in ((True, has - had), (False, had - has)):
+            if users:
+                yield self._part(gained, question, type, users, lying)
 
     def _part(
-        self,
-        gained: bool,
-        question: Question,
-        type: str,
-        users: BitMap,
-        before: Profile,
-        after: Profile,
+        self, gained: bool, question: Question, type: str, users: BitMap, lying: Lying
     ) -> Part:
         bits = canonical(users)
-        key = (gained, question, type, bits, before.statements, after.statements)
+        key = (gained, question, type, bits, lying)
         reason = self._reasons.get(key)
         if reason is None:
+            if len(self._reasons) >= _REMEMBERED:
+                self._reasons.clear()
             privileges = self._privileges_of(question, type)
-            reason = self._reasons[key] = self._reason(
-                gained, privileges, users, before.statements, after.statements
-            )
+            reason = self._reasons[key] = self._reason(gained, privileges, users, lying)
         return Part(gained, question, bits, *reason)
 
     def _privileges_of(self, question: Question, type: str) -> frozenset[str]:
@@ -128,32 +140,29 @@ class Comparison:
         gained: bool,
         privileges: frozenset[str],
         users: BitMap,
-        before: tuple[str, ...],
-        after: tuple[str, ...],
+        lying: Lying,
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Principals and statements: ALLOWs on the side with access, DENYs on the side without."""
         statements: set[str] = set()
         principals: set[Principal] = set()
-        for side, statement in self._changed(gained, before, after):
+        for side, statement in self._changed(gained, lying):
             memberships = [p for p in statement.principals if side.users([p]) & users]
             if privileges & self._bearing(statement) and (memberships or statement.owners):
                 statements.add(statement.id)
                 principals.update(memberships)
         return tuple(sorted(map(principal_text, principals))), tuple(sorted(statements))
 
-    def _changed(
-        self, gained: bool, before: tuple[str, ...], after: tuple[str, ...]
-    ) -> tuple[tuple[Stated, Statement], ...]:
+    def _changed(self, gained: bool, lying: Lying) -> tuple[tuple[Stated, Statement], ...]:
         """The ALLOWs on the side with access and DENYs on the other that differ between them."""
-        key = (gained, before, after)
+        key = (gained, lying)
         known = self._differing.get(key)
         if known is None:
-            sides = (self._before, before), (self._after, after)
-            (had, lying), (gaining, holding) = sides if gained else reversed(sides)
+            sides = list(zip((self.before, self.after), lying, strict=True))
+            (without, not_given), (with_access, given) = sides if gained else reversed(sides)
             changed = []
             for side, ids, others, effect in (
-                (gaining, holding, lying, Effect.ALLOW),
-                (had, lying, holding, Effect.DENY),
+                (with_access, given, not_given, Effect.ALLOW),
+                (without, not_given, given, Effect.DENY),
             ):
                 beside = set(others)
                 for id in ids:
@@ -172,11 +181,15 @@ class Comparison:
     def _is_same(self, id: str) -> bool:
         """Whether both sides have the same statement, for the same users."""
         if id not in self._same:
-            old, new = self._before.statements.get(id), self._after.statements.get(id)
+            old, new = self.before.statements.get(id), self.after.statements.get(id)
             self._same[id] = (
                 old is not None
                 and new is not None
                 and replace(old, title="") == replace(new, title="")
-                and all(self._before.users([p]) == self._after.users([p]) for p in old.principals)
+                and all(self.before.users([p]) == self.after.users([p]) for p in old.principals)
             )
         return self._same[id]
+
+
+def _users(bits: bytes) -> BitMap:
+    return BitMap.deserialize(bits) if bits else BitMap()

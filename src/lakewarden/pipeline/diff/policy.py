@@ -93,29 +93,6 @@ def _acting(memberships: Memberships, policy: Policy) -> Memberships:
     return memberships
 
 
-def affected_by_difference(
-    before: TaskContext, after: TaskContext, model: Model
-) -> frozenset[str] | None:
-    """The privileges that the difference between the two may affect; None: any."""
-    sides = before.memberships, after.memberships
-    if any(first != second for first, second in zip(*map(_people, sides), strict=True)):
-        return None
-    old = {s.id: replace(s, title="") for s in before.statements}
-    new = {s.id: replace(s, title="") for s in after.statements}
-    changed = [s for id in old.keys() | new.keys() for s in _both(old.get(id), new.get(id))]
-    return frozenset().union(*(affected_privileges(statement, model) for statement in changed))
-
-
-def _people(memberships: Memberships) -> tuple[object, ...]:
-    """The memberships, independent of principals that are only named."""
-    of = {member: groups for member, groups in memberships.of.items() if groups}
-    return memberships.stored, of, memberships.inert
-
-
-def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
-    return [] if old == new else [side for side in (old, new) if side is not None]
-
-
 def check_anchors(
     before: TaskContext, after: TaskContext, system: System, look_up: PlaceLookup
 ) -> None:

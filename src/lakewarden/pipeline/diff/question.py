@@ -36,47 +36,51 @@ class Question(NamedTuple):
 class TypedQuestion:
     """A question about one type of entity (empty: no resource).
 
-    Answers are equal for entities with equal classes at `paths`; with `owner`, their owners and
-    those of all ancestors must be equal, too. With `each`, further properties may distinguish
-    entities.
+    The answer depends on the statements on `privileges` that lie at `paths`, and on ownership. With
+    `beyond`, it may also depend on those at other places.
     """
 
     question: Question
     rule: Node
     paths: tuple[Path, ...]
     privileges: frozenset[str]
-    owner: bool
-    each: bool
+    beyond: bool
 
 
-def questions(
-    model: Model, type: str, about: frozenset[str] | None = None
-) -> Iterator[TypedQuestion]:
-    """All questions about a type; with `about`, those that depend on any of these privileges."""
+def questions(model: Model, type: str) -> tuple[TypedQuestion, ...]:
+    """All questions about a type, in their order; cached."""
+    known = _QUESTIONS.get((model.digest, type))
+    if known is None:
+        known = _QUESTIONS[model.digest, type] = tuple(_questions(model, type))
+    return known
+
+
+_QUESTIONS: dict[tuple[str, str], tuple[TypedQuestion, ...]] = {}
+
+
+def _questions(model: Model, type: str) -> Iterator[TypedQuestion]:
+    operations = {Question(OPERATION, name): one for name, one in model.operations.items()}
     for name, privilege in model.privileges.items():
         rule = Holds(name)
         operation = Operation(name, privilege.title, {ANY: rule, NONE: rule})
-        yield from _typed_question(model, Question(PRIVILEGE, name), operation, type, about)
-    for name, operation in model.operations.items():
-        yield from _typed_question(model, Question(OPERATION, name), operation, type, about)
+        operations[Question(PRIVILEGE, name)] = operation
+    for question in sorted(operations):
+        yield from _typed_question(model, question, operations[question], type)
 
 
 def _typed_question(
-    model: Model, question: Question, operation: Operation, type: str, about: frozenset[str] | None
+    model: Model, question: Question, operation: Operation, type: str
 ) -> Iterator[TypedQuestion]:
     rule = operation.rule_or_none(type)
     if rule is None:
         return
     dependencies = shape(model, operation, type)
-    if about is not None and dependencies.privileges.isdisjoint(about):
-        return
     yield TypedQuestion(
         question=question,
         rule=rule,
         paths=dependencies.paths,
         privileges=dependencies.privileges,
-        owner=dependencies.owner,
-        each=dependencies.other and _reads_more_than_classes(model, rule, type, at_home=True),
+        beyond=dependencies.other and _reads_more_than_classes(model, rule, type, at_home=True),
     )
 
 

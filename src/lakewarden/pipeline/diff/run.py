@@ -29,7 +29,6 @@ from lakewarden.pipeline.diff.block_diff import BLOCK_DIFF, Policies
 from lakewarden.pipeline.diff.index_comparison import Times
 from lakewarden.pipeline.diff.policy import (
     Placed,
-    affected_by_difference,
     after,
     check_anchors,
     policy_of,
@@ -89,7 +88,6 @@ def difference_of_policies(
     later = after(before, stated, policy, index.system, only=only)
     check_anchors(before, later, index.system, look_up)
     users = everyone(before.memberships, later.memberships)
-    about = affected_by_difference(before, later, index.system.model)
     description = [
         {
             "statements": [write_statement(s) for _, s in sorted(policy.statements.items())],
@@ -101,7 +99,7 @@ def difference_of_policies(
     inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(description, sort_keys=True))))
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
     job.reads = (index.version,)
-    judge = Policies(with_users(before, users), with_users(later, users), users, about)
+    judge = Policies(with_users(before, users), with_users(later, users), users)
     return _run(STAGES, _Comparing(job, users, index, judge))
 
 

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 NO_REVISION: Final = 0
 
+SIDES: Final = 2
+"""How many estates a process keeps prepared: as many as a comparison has."""
+
 _TASKS_OF_A_CORE: Final = 2
 """More tasks would each receive the estate for few blocks; with one, the last would be slow."""
 
@@ -115,7 +118,8 @@ def prepared(context: TaskContext) -> Prepared:
     """The estate, prepared once in each process."""
     known = _PREPARED.get(context.key)
     if known is None:
-        _PREPARED.clear()
+        if len(_PREPARED) >= SIDES:
+            _PREPARED.clear()
         known = _PREPARED[context.key] = _prepare(context)
     return known
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from pyroaring import BitMap
@@ -42,13 +42,31 @@ Telling = Mapping[Compared, BitMap]
 _NO_COMPARISONS: Final[Telling] = {}
 
 
-class People:
-    """The stored users of an estate, and the principals that its statements name."""
+class ActingUsers(Protocol):
+    """Sets of users, in one numbering: all, and those who act as principals."""
 
-    def __init__(self, memberships: Memberships, ownerships: tuple[str, ...], table: Table) -> None:
+    everyone: BitMap
+
+    def of(self, principals: Iterable[int]) -> BitMap: ...
+
+
+class People:
+    """The stored users of an estate, and the principals that its statements name.
+
+    `users` are the users in another numbering than that of their principals.
+    """
+
+    def __init__(
+        self,
+        memberships: Memberships,
+        ownerships: tuple[str, ...],
+        table: Table,
+        users: ActingUsers | None = None,
+    ) -> None:
         self.model = table.model
         self.memberships = memberships
-        self.users = StoredUsers(memberships)
+        self.stored = StoredUsers(memberships)
+        self.users: ActingUsers = self.stored if users is None else users
         self.ownerships = ownerships
         self.grants = {effect: _by_id(table, effect) for effect in GRANTING}
 
@@ -165,9 +183,7 @@ class Audience:
 
     def _own_first(self, parts: Sequence[int], ownership: Ownership | None) -> Sequence[int]:
         """The parts, with those that depend on ownership first: often they settle the result."""
-        if ownership is None:
-            return parts
-        return sorted(parts, key=lambda part: not self._residues.is_own(part))
+        return parts if ownership is None else self._residues.own_first(parts)
 
     def _part(self, number: int, ownership: Ownership | None) -> BitMap:
         return self.stated(number) if ownership is None else self.with_owners(number, ownership)

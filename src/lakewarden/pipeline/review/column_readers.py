@@ -143,7 +143,7 @@ class ColumnReaders:
                 among.setdefault(table, []).append(column)
             target, now = tree.entity(min(among)), snapshot.table.moment
             request = Request(Principal(USER, ""), operation, target, now)
-            stored, inside = self._naming.people.users, reading_values(model)
+            stored, inside = self._naming.people.stored, reading_values(model)
             found |= users_denied_inside(matrix, request, among, stored, inside)
         return found
 

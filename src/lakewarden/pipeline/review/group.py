@@ -66,14 +66,14 @@ class Grouping(Algebra[Sides, Groups]):
         self._snapshot = reduction.snapshot
         self._like = reduction
         self._people = people
-        self._with_progress = telling
+        self._telling = telling
         self._begin()
 
     def _begin(self) -> None:
         """Discards the residues of single entities, which may take much memory."""
         self._residues = Residues()
         self._reduction = Reduction(self._snapshot, self._residues, like=self._like)
-        self._audience = Audience(self._people, self._residues, self._with_progress)
+        self._audience = Audience(self._people, self._residues, self._telling)
 
     def outcomes(self, rule: Node, groups: Groups) -> list[Group]:
         """The outcome of the rule on each group."""

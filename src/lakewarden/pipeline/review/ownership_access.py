@@ -114,7 +114,8 @@ class Owning:
         self._owners: dict[frozenset[int], Codes] = {}
         self._levels: dict[tuple[Clause, ...], list[_Level]] = {}
         self._ids: Ids | None = None
-        self._clauses: dict[int, tuple[Clause, ...]] = {}
+        self._clauses: dict[frozenset[Clause], tuple[Clause, ...]] = {}
+        self._clause_sets: dict[int, frozenset[Clause]] = {}
         self._known: dict[tuple[int, int], BitMap] = {}
         self._met: dict[tuple[Clause, int], BitMap] = {}
 
@@ -140,11 +141,21 @@ class Owning:
 
     def clauses_of(self, number: int) -> tuple[Clause, ...]:
         """The conditions of a residue on ownership of the entities at the target's paths."""
-        known = self._clauses.get(number)
+        clauses = self._clause_set(number)
+        known = self._clauses.get(clauses)
         if known is None:
-            atoms = self._residues.leaves(number)
-            clauses = {clause_of(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
-            known = self._clauses[number] = tuple(sorted(clauses, key=repr))
+            known = self._clauses[clauses] = tuple(sorted(clauses, key=repr))
+        return known
+
+    def _clause_set(self, number: int) -> frozenset[Clause]:
+        known = self._clause_sets.get(number)
+        if known is None:
+            residue = self._residues[number]
+            of_parts = map(self._clause_set, self._residues.parts(number))
+            known = frozenset[Clause]().union(*of_parts)
+            if isinstance(residue, (Owned, Itself)):
+                known = frozenset({clause_of(residue)})
+            self._clause_sets[number] = known
         return known
 
     def _add(

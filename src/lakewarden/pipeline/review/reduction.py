@@ -90,6 +90,7 @@ class Reduction(Algebra[Column, Spots]):
         self._users = np.array([t is not None and t.principal == USER for t in declared], bool)
         self._like = like
         self._owner_codes: tuple[Codes, list[tuple[tuple[int, int], ...]]] | None = None
+        self._grants: dict[tuple[str, Path, bool], dict[int, int]] = {}
 
     # who the entities are, and who owns them
 
@@ -185,9 +186,13 @@ class Reduction(Algebra[Column, Spots]):
         persons, people = self._person_part(place, users=True) if is_own else self._no_one(place)
         parts.append((persons, len(people)))
         codes, stands = joined(parts)
+        granted = self._grants.setdefault((privilege, place.path, place.named), {})
         numbers = []
         for cover, owner, person in self._few(stands):
-            number = self._granted(privilege, covers[cover], owner, place)
+            key = cover * parts[1][1] + owner
+            number = granted.get(key, -1)
+            if number < 0:
+                number = granted[key] = self._granted(privilege, covers[cover], owner, place)
             if people[person] is not None:
                 own = self._itself(place, people[person], exactly=True)
                 number = self.residues.any_of((number, own))

@@ -202,6 +202,17 @@ class Residues:
         """Whether the residue depends on ownership, or on the identity of the user."""
         return self._own[number]
 
+    def parts(self, number: int) -> tuple[int, ...]:
+        """The parts of a conjunction or a disjunction; none of an atom."""
+        residue = self._residues[number]
+        return residue.parts if isinstance(residue, (All, Any)) else ()
+
+    def own_first(self, parts: Iterable[int]) -> list[int]:
+        """The parts, with those that depend on ownership first."""
+        own = self._own
+        numbers = list(parts)
+        return [n for n in numbers if own[n]] + [n for n in numbers if not own[n]]
+
     def all_of(self, parts: Iterable[int]) -> int:
         """The conjunction of the parts, simplified."""
         return self._join(frozenset(parts), every=True)
@@ -226,6 +237,8 @@ class Residues:
         flat.discard(empty)
         if full in flat:
             return full
+        if len(flat) == 1:
+            return flat.pop()
         parts = self._put_together(flat, Free if every else Given)
         # Absorption: a nested part that contains another one of the parts adds nothing.
         remaining = {n for n in parts if not self._is_covered(n, parts, other)}
@@ -241,16 +254,19 @@ class Residues:
 
     def _put_together(self, parts: set[int], form: type[Given] | type[Free]) -> set[int]:
         """The parts, with statements of one privilege merged into one part."""
-        stated: dict[str, set[str]] = {}
-        rest: set[int] = set()
+        by_privilege: dict[str, list[int]] = {}
         for number in parts:
             part = self._residues[number]
             if isinstance(part, form):
-                stated.setdefault(part.privilege, set()).update(part.statements)
-            else:
-                rest.add(number)
-        residues = (form(name, tuple(sorted(numbers))) for name, numbers in stated.items())
-        return rest.union(self.number(residue) for residue in residues)
+                by_privilege.setdefault(part.privilege, []).append(number)
+        for privilege, numbers in by_privilege.items():
+            if len(numbers) > 1:
+                merged = (self._residues[number] for number in numbers)
+                ids = {id for part in merged if isinstance(part, form) for id in part.statements}
+                parts = parts.difference(numbers) | {
+                    self.number(form(privilege, tuple(sorted(ids))))
+                }
+        return parts
 
     def plain(self, number: int) -> int:
         """The same without the names of principals behind relations: this defines a class."""

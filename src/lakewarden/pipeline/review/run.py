@@ -141,14 +141,14 @@ class _Reviewing:
         write_each_block(self.index, self._context, judge, schema, place, self.job.spark)
 
     @cached_property
-    def _with_progress(self) -> Telling:
+    def _telling(self) -> Telling:
         return answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
 
     @cached_property
     def _gathered(self) -> MergedFindings:
         """The merged findings, read once."""
         everyone = people_of(self._context)
-        return gathered(self._folders(), everyone, self._with_progress, self._matters_by_group())
+        return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
 
     def _folders(self) -> list[Location]:
         """The folders of findings: those of all blocks, and those by groups."""
@@ -170,7 +170,7 @@ class _Reviewing:
 
     @property
     def _plan(self) -> Plan:
-        return Plan(self.chosen, self._with_progress, self.classes)
+        return Plan(self.chosen, self._telling, self.classes)
 
     def coarse(self, folder: Location) -> Counts:
         limit = self.classes

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from lakewarden.analysis.whatif import difference
+from lakewarden.kernel.change import RelationChanged
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import Facts, RelationRow
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.pipeline.diff import rule_evaluator
 from lakewarden.pipeline.diff.access_changes import Change, changes
@@ -252,6 +253,29 @@ def test_an_owner_gains_through_no_statement() -> None:
     before = w.matrix.snapshot
     w.set_owner("table:lk:c.p.secret", "user:eve")
     assert ("gain", "eve", "table.load", "1") in told(before, w.matrix.snapshot)
+
+
+def test_a_rule_that_follows_a_relation_differs_where_it_leads() -> None:
+    w = Warden("datahub", clock=lambda: NOW)
+    dataset = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)"
+    query, beside = "query:urn:li:query:q", "query:urn:li:query:beside"
+    w.add_entities(dataset, query, beside)
+    w.add_members("group:urn:li:corpGroup:g", "user:urn:li:corpuser:ana")
+    about = RelationRow("subject", w.system.entity(query), w.system.entity(dataset))
+    w.apply([RelationChanged(about, True)])
+    before = w.matrix.snapshot
+    reading = {"privileges": ["VIEW_ENTITY_PAGE"], "on": dataset}
+    w.state(id="read", to="user:urn:li:corpuser:ana", **reading)
+    found = compared(before, w.matrix.snapshot)[1]
+    queries = {
+        (part.question.name, before.coded.tree.names[id], part.statements)
+        for change in found
+        for part in change.parts
+        for id in change.ids
+        if change.type == "query"
+    }
+    assert ("query.read", "urn:li:query:q", ("read",)) in queries
+    assert {name for _, name, _ in queries} == {"urn:li:query:q"}
 
 
 def test_another_title_is_no_difference() -> None:

@@ -29,7 +29,7 @@ from lakewarden.pipeline.review.reduction import Spots
 
 Flags = NDArray[np.bool_]
 
-Both = tuple[Spots, Spots]
+SpotsOfSides = tuple[Spots, Spots]
 """The same entities for both sides, each of which caches its own columns."""
 
 
@@ -52,7 +52,7 @@ def changes(
 
     Statements, memberships and owners may differ, but not places, relations and attributes.
     """
-    differing = _Differing(before, after, comparison)
+    differing = _SnapshotComparison(before, after, comparison)
     tree = after.coded.tree
     every = np.asarray((ids & domain(after)).to_array(), dtype=np.int32)
     types = tree.types[every]
@@ -60,7 +60,7 @@ def changes(
         yield from differing.of_type(tree.kinds[code], every[types == code])
 
 
-class _Differing:
+class _SnapshotComparison:
     """Finds the differences between two snapshots, type by type."""
 
     def __init__(self, before: Snapshot, after: Snapshot, comparison: Comparison) -> None:
@@ -77,7 +77,7 @@ class _Differing:
         self._places = StatementPlaces((before, after), comparison.same)
         self._moved = self._with_other_owners()
         self._everything = bool(self._moved.any()) or self._other_people()
-        self._spots: dict[object, tuple[Codes, Both]] = {}
+        self._spots: dict[object, tuple[Codes, SpotsOfSides]] = {}
         self._flags: dict[frozenset[str], Flags] = {}
         self._reach = _Reach(after)
 
@@ -104,6 +104,8 @@ class _Differing:
 
     def of_type(self, type: str, ids: Ids) -> Iterator[Change]:
         """The differences of entities of one type."""
+        if not self._entities and not self._everything:
+            return
         self._spots.clear()
         collection = _Collection(len(ids))
         for typed in questions(self._snapshot.model, type):
@@ -120,7 +122,7 @@ class _Differing:
 
     # the entities for which an answer may differ
 
-    def _candidates(self, typed: TypedQuestion, ids: Ids) -> tuple[Codes, Both]:
+    def _candidates(self, typed: TypedQuestion, ids: Ids) -> tuple[Codes, SpotsOfSides]:
         """The entities for which it may differ: their places in `ids`, and themselves."""
         privileges = typed.privileges.intersection(self._entities)
         key = None if self._everything else (privileges, typed.paths, typed.beyond)
@@ -150,7 +152,7 @@ class _Differing:
     # their answers
 
     def _differences(
-        self, type: str, typed: TypedQuestion, spots: Both
+        self, type: str, typed: TypedQuestion, spots: SpotsOfSides
     ) -> tuple[Codes, Codes, list[tuple[Part, ...]]]:
         """The places of some entities, a code for each, and what each code gains and loses."""
         before, after = (
@@ -172,10 +174,10 @@ class _Differing:
         parts = [
             tuple(
                 self._comparison.differences(
-                    type, typed.question, had[first], has[second], places[lying]
+                    type, typed.question, had[first], has[second], places[statement_ids]
                 )
             )
-            for first, second, lying in stands.tolist()
+            for first, second, statement_ids in stands.tolist()
         ]
         return at, codes, parts
 

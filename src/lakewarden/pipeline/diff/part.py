@@ -74,7 +74,7 @@ def _digest(cells: list[object]) -> str:
 _REMEMBERED: Final = 1 << 13
 """How many reasons are cached: entities come in order, so repeated lookups follow soon."""
 
-Lying = tuple[tuple[str, ...], tuple[str, ...]]
+StatementIds = tuple[tuple[str, ...], tuple[str, ...]]
 """The ids of the statements that apply to an entity, before and after."""
 
 
@@ -88,7 +88,7 @@ class Comparison:
         self._privileges: dict[tuple[Question, str], frozenset[str]] = {}
         self._touched: dict[Statement, frozenset[str]] = {}
         self._same: dict[str, bool] = {}
-        self._differing: dict[tuple[bool, Lying], tuple[tuple[Stated, Statement], ...]] = {}
+        self._differing: dict[tuple[bool, StatementIds], tuple[tuple[Stated, Statement], ...]] = {}
         self._reasons: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     @cached_property
@@ -98,31 +98,36 @@ class Comparison:
 
     def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
         """The differences on entities of one type, in order of the questions."""
-        lying = before.statements, after.statements
+        statement_ids = before.statements, after.statements
         for question in sorted(before.users.keys() | after.users.keys()):
             had, has = before.users.get(question, b""), after.users.get(question, b"")
             if had != has:
-                yield from self.differences(type, question, _users(had), _users(has), lying)
+                yield from self.differences(type, question, _users(had), _users(has), statement_ids)
 
     def differences(
-        self, type: str, question: Question, had: BitMap, has: BitMap, lying: Lying
+        self, type: str, question: Question, had: BitMap, has: BitMap, statement_ids: StatementIds
     ) -> Iterator[Part]:
         """What users gain and lose, if other users are allowed than before."""
         for gained, users in ((True, has - had), (False, had - has)):
             if users:
-                yield self._part(gained, question, type, users, lying)
+                yield self._part(gained, question, type, users, statement_ids)
 
     def _part(
-        self, gained: bool, question: Question, type: str, users: BitMap, lying: Lying
+        self,
+        gained: bool,
+        question: Question,
+        type: str,
+        users: BitMap,
+        statement_ids: StatementIds,
     ) -> Part:
         bits = canonical(users)
-        key = (gained, question, type, bits, lying)
+        key = (gained, question, type, bits, statement_ids)
         reason = self._reasons.get(key)
         if reason is None:
             if len(self._reasons) >= _REMEMBERED:
                 self._reasons.clear()
             privileges = self._privileges_of(question, type)
-            reason = self._reasons[key] = self._reason(gained, privileges, users, lying)
+            reason = self._reasons[key] = self._reason(gained, privileges, users, statement_ids)
         return Part(gained, question, bits, *reason)
 
     def _privileges_of(self, question: Question, type: str) -> frozenset[str]:
@@ -140,24 +145,26 @@ class Comparison:
         gained: bool,
         privileges: frozenset[str],
         users: BitMap,
-        lying: Lying,
+        statement_ids: StatementIds,
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Principals and statements: ALLOWs on the side with access, DENYs on the side without."""
         statements: set[str] = set()
         principals: set[Principal] = set()
-        for side, statement in self._changed(gained, lying):
+        for side, statement in self._changed(gained, statement_ids):
             memberships = [p for p in statement.principals if side.users([p]) & users]
             if privileges & self._bearing(statement) and (memberships or statement.owners):
                 statements.add(statement.id)
                 principals.update(memberships)
         return tuple(sorted(map(principal_text, principals))), tuple(sorted(statements))
 
-    def _changed(self, gained: bool, lying: Lying) -> tuple[tuple[Stated, Statement], ...]:
+    def _changed(
+        self, gained: bool, statement_ids: StatementIds
+    ) -> tuple[tuple[Stated, Statement], ...]:
         """The ALLOWs on the side with access and DENYs on the other that differ between them."""
-        key = (gained, lying)
+        key = (gained, statement_ids)
         known = self._differing.get(key)
         if known is None:
-            sides = list(zip((self.before, self.after), lying, strict=True))
+            sides = list(zip((self.before, self.after), statement_ids, strict=True))
             (without, not_given), (with_access, given) = sides if gained else reversed(sides)
             changed = []
             for side, ids, others, effect in (

@@ -13,7 +13,7 @@ from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.diff.entity_signature import grant_key, levels
-from lakewarden.pipeline.diff.part import Lying
+from lakewarden.pipeline.diff.part import StatementIds
 from lakewarden.pipeline.diff.user_numbering import UserNumbering
 from lakewarden.pipeline.review.column import Codes, joined
 
@@ -67,24 +67,24 @@ class StatementPlaces:
                 if id not in known:
                     self._ids.append((side, id))
                     self._scopes.append(snapshot.bitmaps[scope])
-        self._lying: dict[frozenset[int], Lying] = {}
+        self._known: dict[frozenset[int], StatementIds] = {}
         self.codes, self._sets = self._numbered()
 
     def __len__(self) -> int:
         return len(self._sets)
 
-    def __getitem__(self, code: int) -> Lying:
+    def __getitem__(self, code: int) -> StatementIds:
         """The statements of both sides at the entities with this code."""
         scopes = self._sets[code]
-        lying = self._lying.get(scopes)
-        if lying is None:
+        statement_ids = self._known.get(scopes)
+        if statement_ids is None:
             sides: tuple[set[str], set[str]] = set(), set()
             for scope in scopes:
                 side, id = self._ids[scope]
                 sides[side].add(id)
             before, after = (tuple(sorted(ids)) for ids in sides)
-            lying = self._lying[scopes] = before, after
-        return lying
+            statement_ids = self._known[scopes] = before, after
+        return statement_ids
 
     def _numbered(self) -> tuple[Codes, list[frozenset[int]]]:
         """A code for each entity, and the scopes of each code."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -90,12 +90,19 @@ def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
 
 def _parts(rows: pa.Table, classes: Mapping[str, tuple[int, str]]) -> pa.Table:
     """The table `parts`: each part of a class once, in order."""
-    keys = rows.select(_KEY)
-    order = pc.sort_indices(keys, [(name, "ascending") for name in _KEY])
-    ordered = rows.take(order.filter(_is_first(keys.take(order))))
+    ordered = _ordered(rows, _KEY)
+    ordered = ordered.filter(_is_first(ordered.select(_KEY)))
     schema = arrow_schema(PARTS)
     batches = (_counted(batch, classes, schema) for batch in ordered.to_batches(_BATCH))
     return pa.Table.from_batches(batches, schema)
+
+
+def _ordered(rows: pa.Table, by: Sequence[str]) -> pa.Table:
+    """The rows in order of some columns."""
+    order = pc.sort_indices(rows.select(by), [(name, "ascending") for name in by])
+    # The bitmaps may be more than the 2 GiB that a column of the type `binary` can hold.
+    users = rows.column("users").cast(pa.large_binary())
+    return rows.set_column(rows.schema.get_field_index("users"), "users", users).take(order)
 
 
 def _is_first(ordered: pa.Table) -> pa.Array:
@@ -139,8 +146,8 @@ def _by_user(parts: pa.Table, count: int) -> Iterator[pa.RecordBatch]:
     """By user: the number of entities on which each question is gained or lost."""
     by = ("gained", "kind", "name")
     rows = parts.select([*by, "users", "entities"]).filter(pc.greater(parts["n_users"], 0))
-    rows = rows.sort_by([(name, "ascending") for name in by])
-    for question, of_question in groupby(_rows(rows), key=lambda row: row[:3]):
+    ordered = _ordered(rows, by)
+    for question, of_question in groupby(_rows(ordered), key=lambda row: row[:3]):
         entities = np.zeros(count, dtype=np.int64)
         for *_, users, size in of_question:
             entities[np.asarray(BitMap.deserialize(users).to_array())] += size

@@ -132,6 +132,7 @@ class Tally:
                 "asked": len(took),
                 "p50_ms": quantile(took, 0.5),
                 "p99_ms": quantile(took, 0.99),
+                "all_ms": [round(one, 3) for one in took],
             }
             for group, took in self._together.items()
         }

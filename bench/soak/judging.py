@@ -7,10 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from bench.timing import quantile
+
 MIB_PER_HOUR: Final = 8.0
 """The permitted growth of a worker's private memory over the second half."""
 P99_RATIO: Final = 1.5
-"""The permitted ratio of the p99 in the last third to the first third, relative to the control."""
+"""The permitted ratio of the p99 in the last third to the first third, relative to the control.
+
+Each is over all requests of a third: a window has too few lists for a p99 of its own.
+"""
+
+ALONE: Final = ".alone"
+CONTROL: Final = f"control{ALONE}"
+"""The group of requests to the constant server."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -27,7 +36,7 @@ def judged(rows: Rows, gauges: Rows) -> dict[str, Any]:
                 by_kind[kind][name] += of.get(name, 0)
                 counts[name] += of.get(name, 0)
     growth = [_growth(gauges, number) for number in range(len(gauges[0]["workers"]))]
-    ratios = _ratios(together, latencies, windows)
+    ratios = _ratios(_by_group(rows, windows), windows)
     steady = [each["ratio"] for group, each in ratios.items() if not group.endswith(".writes")]
     worst = max(steady, default=1.0)
     bounds: dict[str, dict[str, float]] = {
@@ -92,24 +101,32 @@ def _growth(gauges: Rows, worker: int) -> float:
     return slope
 
 
+def _by_group(rows: Rows, windows: int) -> dict[str, list[list[float]]]:
+    """By group, all latencies of each window; those of the constant server from all clients."""
+    found: dict[str, list[list[float]]] = defaultdict(lambda: [[] for _ in range(windows)])
+    for row in rows:
+        if row.get("window", windows) < windows:
+            for group, of in row["groups"].items():
+                found[group][row["window"]].extend(of["all_ms"])
+    return found
+
+
 def _ratios(
-    together: Mapping[str, Sequence[Any]], latencies: Mapping[str, Sequence[Any]], windows: int
+    latencies: Mapping[str, Sequence[Sequence[float]]], windows: int
 ) -> dict[str, dict[str, float]]:
-    """By kind, the ratio of the p99 of the last third to that of the first, and the control's."""
+    """By group, the ratio of the p99 of the last third to that of the first, and the control's."""
     third = windows // 3
     if third == 0:
         return {}
     found = {}
-    for kind, of in together.items():
-        control = latencies.get(f"control.{kind.partition('.')[0]}")
-        if control is None:
-            continue
-        ours, theirs = (_last_over_first(each, third) for each in (of, control))
+    theirs = _last_over_first(latencies.get(CONTROL, ()), third)
+    for group, of in latencies.items():
+        ours = None if group.endswith(ALONE) else _last_over_first(of, third)
         if ours and theirs:
-            found[kind] = {"plain": ours, "control": theirs, "ratio": ours / theirs}
+            found[group] = {"plain": ours, "control": theirs, "ratio": ours / theirs}
     return found
 
 
-def _last_over_first(of: Sequence[Any], third: int) -> float | None:
-    first, last = ([each["p99_ms"] for each in part if each] for part in (of[:third], of[-third:]))
-    return statistics.median(last) / statistics.median(first) if first and last else None
+def _last_over_first(of: Sequence[Sequence[float]], third: int) -> float | None:
+    first, last = ([one for each in part for one in each] for part in (of[:third], of[-third:]))
+    return quantile(last, 0.99) / quantile(first, 0.99) if first and last else None

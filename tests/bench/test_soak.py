@@ -92,10 +92,11 @@ def _judged(growth: float = 0.0, slower: float = 1.0, wrong: int = 0) -> dict[st
     rows = []
     for number in range(12):
         p99 = 5.0 * (slower if number >= 8 else 1.0)
-        of = {"asked": 100, "p50_ms": 1.0, "p99_ms": p99}
-        control = {"asked": 100, "p50_ms": 1.0, "p99_ms": 3.0}
+        of = {"asked": 100, "p50_ms": 1.0, "p99_ms": p99, "all_ms": [1.0, 1.0, 1.0, p99]}
+        control = {"asked": 100, "p50_ms": 1.0, "p99_ms": 3.0, "all_ms": [1.0, 3.0]}
         kinds = {"cdap.check": {**of, "wrong": wrong}, "control.cdap": control}
-        rows.append({"window": number, "kinds": kinds, "groups": {"cdap.questions": of}})
+        groups = {"cdap.questions": of, "control.alone": control}
+        rows.append({"window": number, "kinds": kinds, "groups": groups})
     found: dict[str, Any] = judged(rows, gauges)
     return found
 
@@ -110,6 +111,27 @@ def test_a_soak_is_judged_by_its_bounds() -> None:
         pytest.approx(1.6)
     )
     assert not _judged(wrong=1)["kept"]
+
+
+def test_the_p99_is_over_all_requests_of_a_third() -> None:
+    groups = {
+        "cdap.lists": [[1.0] * 60 for _ in range(12)],
+        "control.alone": [[1.0] * 60 for _ in range(12)],
+    }
+    groups["cdap.lists"][0][0] = 100.0  # one of 240 requests
+    rows = [
+        {
+            "window": number,
+            "kinds": {},
+            "groups": {
+                group: {"asked": 60, "p50_ms": 1.0, "p99_ms": 1.0, "all_ms": of[number]}
+                for group, of in groups.items()
+            },
+        }
+        for number in range(12)
+    ]
+    gauges = [{"window": n, "at_s": 300.0 * n, "workers": [{"uss": 100}]} for n in range(12)]
+    assert judged(rows, gauges)["p99"]["cdap.lists"]["ratio"] == pytest.approx(1.0)
 
 
 def test_a_formula_is_fitted_and_has_no_term_below_zero() -> None:

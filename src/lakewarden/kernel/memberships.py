@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.hierarchy import MAX_LEVELS, circular, height, reached, too_nested
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
 
-_NOBODY: frozenset[int] = frozenset()
+Ids = tuple[int, ...]
+"""Principals by id, ascending: a tenth of the memory of a set."""
+
+_NOBODY: Ids = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +31,8 @@ class Memberships:
     ids: Mapping[Principal, int]
     principals: tuple[Principal, ...]
     stored: frozenset[int]
-    of: Mapping[int, frozenset[int]]
-    members: Mapping[int, frozenset[int]]
+    of: Mapping[int, Ids]
+    members: Mapping[int, Ids]
     inert: frozenset[tuple[int, int]] = frozenset()
     too_nested: frozenset[int] = frozenset()
 
@@ -37,23 +43,37 @@ class Memberships:
         mentioned: Iterable[Principal],
     ) -> Memberships:
         """The numbered principals; order and duplicates of the input do not matter."""
-        edges = set(memberships)
+        rows = list(memberships)
         known = set(stored)
-        everyone = known | {p for edge in edges for p in edge} | set(mentioned)
-        everyone |= {ALL_USERS, ANY_GROUP}
-        principals = tuple(sorted(everyone))
+        everyone = known | {p for row in rows for p in row} | set(mentioned)
+        principals = tuple(sorted(everyone | {ALL_USERS, ANY_GROUP}))
         ids = {principal: id for id, principal in enumerate(principals)}
-        of: dict[int, set[int]] = {}
-        members: dict[int, set[int]] = {}
-        for member, group in edges:
-            of.setdefault(ids[member], set()).add(ids[group])
-            members.setdefault(ids[group], set()).add(ids[member])
+        pairs = (ids[member] * len(ids) + ids[group] for member, group in rows)
+        distinct = np.unique(np.fromiter(pairs, np.int64, len(rows)))
+        members, groups = np.divmod(distinct, len(ids))
+        is_stored = frozenset(ids[p] for p in known)
+        return Memberships.numbered_as(principals, is_stored, members.tolist(), groups.tolist())
+
+    @staticmethod
+    def numbered_as(
+        principals: Sequence[Principal],
+        stored: frozenset[int],
+        members: Sequence[int],
+        groups: Sequence[int],
+    ) -> Memberships:
+        """The principals with their places in the sequence as ids; all must be in it, once.
+
+        Member m of the memberships acts as group m; their pairs ascend, without duplicates.
+        """
+        ids = {principal: id for id, principal in enumerate(principals)}
+        shared = list(ids.values())  # one integer for each principal, not for each membership
+        from_, to = [shared[member] for member in members], [shared[group] for group in groups]
         return Memberships(
             ids=ids,
-            principals=principals,
-            stored=frozenset(ids[p] for p in known),
-            of={m: frozenset(groups) for m, groups in of.items()},
-            members={g: frozenset(ids_of) for g, ids_of in members.items()},
+            principals=tuple(principals),
+            stored=stored,
+            of=_gathered(from_, to),
+            members=_gathered(to, from_),
         )._settled()
 
     def _settled(self) -> Memberships:
@@ -63,15 +83,21 @@ class Memberships:
         inert = frozenset((m, g) for m in looped for g in of[m])
         beyond = too_nested(of, members, looped)
         for m, g in inert:
-            of[m], members[g] = of[m] - {g}, members[g] - {m}
+            of[m], members[g] = _without(of[m], g), _without(members[g], m)
         return replace(self, of=of, members=members, inert=inert, too_nested=beyond)
 
-    def _as_stored(self) -> tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]:
+    def _as_stored(self) -> tuple[dict[int, Ids], dict[int, Ids]]:
         """All memberships, by member and by group, whether or not they are followed."""
         of, members = dict(self.of), dict(self.members)
         for m, g in self.inert:
-            of[m], members[g] = of.get(m, _NOBODY) | {g}, members.get(g, _NOBODY) | {m}
+            of[m] = _with(of.get(m, _NOBODY), g)
+            members[g] = _with(members.get(g, _NOBODY), m)
         return of, members
+
+    def edges(self) -> list[tuple[int, int]]:
+        """All memberships, ascending, whether or not they are followed: members and groups."""
+        followed = ((m, g) for m, groups in self.of.items() for g in groups)
+        return sorted([*followed, *self.inert])
 
     def acts_as(self, principal: Principal, extra: Iterable[Principal] = ()) -> frozenset[int]:
         """Everything the principal acts as, itself included.
@@ -135,11 +161,29 @@ class Memberships:
         """The same with one membership added or removed."""
         memberships, m = self.numbered(member)
         memberships, g = memberships.numbered(group)
-        of, members = memberships.of.get(m, _NOBODY), memberships.members.get(g, _NOBODY)
+        change = _with if present else _without
         later = replace(
             memberships,
-            of={**memberships.of, m: of | {g} if present else of - {g}},
-            members={**memberships.members, g: members | {m} if present else members - {m}},
+            of={**memberships.of, m: change(memberships.of.get(m, _NOBODY), g)},
+            members={**memberships.members, g: change(memberships.members.get(g, _NOBODY), m)},
             inert=memberships.inert - {(m, g)},
         )
         return later._settled() if memberships.inert or memberships.too_nested else later
+
+
+def _gathered(keys: Sequence[int], values: Sequence[int]) -> dict[int, Ids]:
+    """The values of each key, in the order given."""
+    by_key: dict[int, list[int]] = {}
+    for key, value in zip(keys, values, strict=True):
+        by_key.setdefault(key, []).append(value)
+    return {key: tuple(of_key) for key, of_key in by_key.items()}
+
+
+def _with(ids: Ids, id: int) -> Ids:
+    at = bisect_left(ids, id)
+    return ids if ids[at : at + 1] == (id,) else (*ids[:at], id, *ids[at:])
+
+
+def _without(ids: Ids, id: int) -> Ids:
+    at = bisect_left(ids, id)
+    return (*ids[:at], *ids[at + 1 :]) if ids[at : at + 1] == (id,) else ids

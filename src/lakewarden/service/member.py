@@ -86,7 +86,7 @@ def _memberships(
     """The principal's own memberships in the container and in its roles."""
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
-    groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
+    groups = () if id is None else memberships.of.get(id, ())
     for of in sorted(memberships.principals[group] for group in groups):
         role = _role(of)
         inside = role is not None and container_of(state, role) == container

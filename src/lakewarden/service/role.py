@@ -75,7 +75,7 @@ def _set_membership(
     state = transaction.realm(realm)
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(to)
-    groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
+    groups = () if id is None else memberships.of.get(id, ())
     current = {memberships.principals[group] for group in groups}
     requested = sorted({principal_of(state, role) for role in roles})
     changed = (MembershipRow(to, role) for role in requested if (role in current) is not present)

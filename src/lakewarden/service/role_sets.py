@@ -52,7 +52,7 @@ class _Naming:
         self._memberships = matrix.snapshot.coded.memberships
         self._named: set[int] = set()
         self._shown: set[int] = set()
-        self._by_direct: dict[frozenset[int], frozenset[int]] = {}
+        self._by_direct: dict[tuple[int, ...], frozenset[int]] = {}
         ids = self._memberships.ids
         for statement in matrix.snapshot.table.statements.values():
             named = {ids[principal] for principal in statement.principals if principal in ids}
@@ -66,7 +66,7 @@ class _Naming:
         Users with the same direct memberships differ only in the users themselves.
         """
         id = self._memberships.ids.get(user, -1)
-        direct = self._memberships.of.get(id, frozenset())
+        direct = self._memberships.of.get(id, ())
         others = self._by_direct.get(direct)
         if others is None:
             others = (self._memberships.acts_as(user) & self._named) - {id}

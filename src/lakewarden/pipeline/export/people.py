@@ -81,10 +81,7 @@ class Small:
             yield id, kind, name, id in memberships.stored
 
     def _memberships(self) -> Sequence[Cells]:
-        memberships = self.context.memberships
-        return sorted(
-            {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
-        )
+        return self.context.memberships.edges()
 
     def _acts_as(self) -> Iterator[Cells]:
         for id, _ in enumerate(self.context.memberships.principals):

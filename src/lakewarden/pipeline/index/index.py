@@ -160,13 +160,10 @@ class Index:
         people = read(self.folder / PRINCIPALS, *PRINCIPAL_COLUMNS.names)
         kinds, names, stored = (column.to_pylist() for column in people.columns)
         principals = [Principal(*cells) for cells in zip(kinds, names, strict=True)]
+        known = frozenset(id for id, is_stored in enumerate(stored) if is_stored)
         edges = read(self.folder / MEMBERSHIPS, *MEMBERSHIP_COLUMNS.names)
         members, groups = (column.to_pylist() for column in edges.columns)
-        return Memberships.build(
-            [p for p, is_stored in zip(principals, stored, strict=True) if is_stored],
-            [(principals[m], principals[g]) for m, g in zip(members, groups, strict=True)],
-            principals,
-        )
+        return Memberships.numbered_as(principals, known, members, groups)
 
 
 def moment(start: float, end: float) -> float:
@@ -190,8 +187,7 @@ def write_people(memberships: Memberships, folder: Location) -> None:
         [principal.name for principal in principals],
     )
     stored = [id in memberships.stored for id in range(len(principals))]
-    followed = {(m, g) for m, groups in memberships.of.items() for g in groups}
-    edges = sorted(followed | memberships.inert)
+    edges = memberships.edges()
     put_columns([kinds, names, stored], PRINCIPAL_COLUMNS, folder / PRINCIPALS)
     members = [[m for m, _ in edges], [g for _, g in edges]]
     put_columns(members, MEMBERSHIP_COLUMNS, folder / MEMBERSHIPS)

@@ -48,12 +48,11 @@ class Policy:
     def of(index: Index, memberships: Memberships) -> Policy:
         """The policy of an index with these memberships."""
         everyone = memberships.principals
-        edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         return Policy(
             system=index.system,
             statements={statement.id: statement for statement in index.statements()},
             stored={everyone[id] for id in memberships.stored},
-            memberships={(everyone[m], everyone[g]) for m, g in edges},
+            memberships={(everyone[m], everyone[g]) for m, g in memberships.edges()},
             members={Entity(*cells) for cells in index.manifest.facts["members"]},
             _fixed=index.system.model.immutable_ids,
         )

@@ -89,11 +89,11 @@ def empty_group(context: LintContext) -> Iterator[Violation]:
                 named.setdefault(memberships.ids[principal], []).append(statement.id)
     for id in sorted(named):
         principal = context.principal(id)
-        members = memberships.members.get(id, frozenset())
+        members = memberships.members.get(id, ())
         if context.users_of(id) or (principal.kind == ROLE and not members):
             continue
         if principal.kind == ROLE:
-            groups = (context.principal(id).name for id in sorted(members))
+            groups = (context.principal(id).name for id in members)
             says = f"is held only by {some(groups)}, which have no members"
         else:
             says = f"has no members, and is named by {some(named[id])}"

@@ -43,15 +43,22 @@ class Memberships:
         mentioned: Iterable[Principal],
     ) -> Memberships:
         """The numbered principals; order and duplicates of the input do not matter."""
-        rows = list(memberships)
-        known = set(stored)
-        everyone = known | {p for row in rows for p in row} | set(mentioned)
-        principals = tuple(sorted(everyone | {ALL_USERS, ANY_GROUP}))
-        ids = {principal: id for id, principal in enumerate(principals)}
-        pairs = (ids[member] * len(ids) + ids[group] for member, group in rows)
-        distinct = np.unique(np.fromiter(pairs, np.int64, len(rows)))
+        numbers: dict[Principal, int] = {}
+
+        def number(principal: Principal) -> int:
+            return numbers.setdefault(principal, len(numbers))
+
+        known = {number(principal) for principal in stored}
+        pairs = np.fromiter((number(p) for row in memberships for p in row), np.int64)
+        for principal in (*mentioned, ALL_USERS, ANY_GROUP):
+            number(principal)
+        principals = sorted(numbers)
+        ids = np.empty(len(principals), dtype=np.int64)
+        ids[[numbers[principal] for principal in principals]] = np.arange(len(principals))
+        members, groups = ids[pairs].reshape(-1, 2).T
+        distinct = np.unique(members * len(ids) + groups)
         members, groups = np.divmod(distinct, len(ids))
-        is_stored = frozenset(ids[p] for p in known)
+        is_stored = frozenset(ids[list(known)].tolist())
         return Memberships.numbered_as(principals, is_stored, members.tolist(), groups.tolist())
 
     @staticmethod

@@ -292,11 +292,11 @@ class _Indexing:
     def _people(self) -> tuple[Memberships, tuple[str, ...]]:
         """The memberships, coded as in `lakewarden.kernel.facts.code`; the ownership types."""
         manifest, source = self.manifest, self.source
-        principals = [Principal(*c) for c in directory.rows_of(source, manifest, "principals")]
-        rows = [
+        principals = (Principal(*c) for c in directory.rows_of(source, manifest, "principals"))
+        rows = (
             MembershipRow(Principal(*c[:2]), Principal(*c[2:]))
             for c in directory.rows_of(source, manifest, "memberships")
-        ]
+        )
         mentioned = {SERVICE_ADMINS}
         mentioned.update(p for statement in self.stated for p in statement.named)
         mentioned.update(members_of(entity.name) for entity in self.members)

@@ -95,6 +95,26 @@ def test_groups_on_a_cycle_reach_only_themselves() -> None:
     assert not mended.inert
 
 
+def test_the_edges_are_all_memberships_in_order_also_those_that_are_not_followed() -> None:
+    one, two = groups(2)
+    rows = [(ANA, one), (ANA, one), (BEN, STAFF), *chain(one, two, one)]
+    memberships = Memberships.build([ANA, BEN], rows, [])
+    assert memberships.inert
+    edges = memberships.edges()
+    assert edges == sorted({(memberships.ids[m], memberships.ids[g]) for m, g in rows})
+    again = Memberships.numbered_as(
+        memberships.principals,
+        memberships.stored,
+        [member for member, _ in edges],
+        [group for _, group in edges],
+    )
+    assert again == memberships
+
+
+def test_who_leaves_a_group_that_they_are_not_in_changes_nothing() -> None:
+    assert ACTING.with_membership(BEN, STAFF, present=False).edges() == ACTING.edges()
+
+
 def test_a_membership_of_who_is_on_a_cycle_is_not_followed_either() -> None:
     one, two = groups(2)
     memberships = Memberships.build([], chain(one, two, one), []).with_membership(

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from pyroaring import BitMap
 
 from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity
@@ -259,8 +260,13 @@ def grant_key(privilege: str, grant: Grant, numbering: UserNumbering) -> tuple[s
 
 def classes_of(snapshot: Snapshot) -> Partition:
     """The entities that lie in the same scopes, without a limit on the number of classes."""
-    size = len(snapshot.coded.tree)
-    classes = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
+    scopes = dict(enumerate(snapshot.bitmaps))
+    return snapshot.classes or unlimited_partition(len(snapshot.coded.tree), scopes)
+
+
+def unlimited_partition(size: int, scopes: Mapping[int, BitMap]) -> Partition:
+    """The classes of ids 0…size-1 under `scopes`, however many."""
+    classes = partition(size, scopes, size + 1)
     assert classes is not None  # noqa: S101 — INVARIANT: at most one class per entity
     return classes
 

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.kernel.classes import partition
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.pipeline.diff.entity_signature import grant_key, levels
+from lakewarden.pipeline.diff.entity_signature import grant_key, levels, unlimited_partition
 from lakewarden.pipeline.diff.part import StatementIds
 from lakewarden.pipeline.diff.user_numbering import UserNumbering
 from lakewarden.pipeline.review.column import Codes, joined
@@ -89,8 +88,7 @@ class StatementPlaces:
     def _numbered(self) -> tuple[Codes, list[frozenset[int]]]:
         """A code for each entity, and the scopes of each code."""
         size = len(self._tree)
-        classes = partition(size, dict(enumerate(self._scopes)), size + 1)
-        assert classes is not None  # noqa: S101 — INVARIANT: at most one class per entity
+        classes = unlimited_partition(size, dict(enumerate(self._scopes)))
         inside = [frozenset(scopes) for scopes in classes.inside]
         own = classes.classes.astype(np.int64)
         chains, chain_sets = self._with_ancestors(own, inside)
